@@ -1,0 +1,248 @@
+// The wire contract between the daemon and those who ask it: requests, answers, views, stream messages.
+// Newline-delimited JSON-RPC over the socket; the first message both ways is a hello.
+
+import { type Event, type Holder, type ItemKind, type Loss, type TaskSpec, type TeardownMode } from './event.ts'
+
+/** Raised whenever an older reader would misunderstand. Hello, handOver, status and stop never change. */
+export const contract = 1
+
+export type Status =
+  | 'queued'
+  | 'preparing'
+  | 'running'
+  | 'waiting'
+  | 'retrying'
+  | 'verifying'
+  | 'ready'
+  | 'landing'
+  | 'landed'
+  | 'failed'
+  | 'stopped'
+  | 'dropped'
+
+/** Why a status is what it is: closed, published in docs/cli.md. */
+export const reasonCodes = {
+  'slot': 'waits for a free slot',
+  'dependency': 'waits behind a dependency',
+  'paused': 'the fleet is paused',
+  'closed': 'nothing is admitted until `berth resume`',
+  'consent': 'waits for a person to approve what the repository makes Berth run',
+  'diverged': 'the target and its remote have diverged',
+  'target': 'the target was rewritten, deleted or renamed',
+  'target-busy': 'the checkout of the target has work in the way',
+  'target-red': 'the gates are red on the target itself',
+  'disk': 'too little space on disk',
+  'config': 'the configuration has a problem',
+  'creating': 'its workspace is being made',
+  'setup': 'a setup command is running',
+  'setup-failed': 'a setup command failed',
+  'create-failed': 'its workspace could not be made',
+  'cut-off': 'the making of its workspace was cut off',
+  'starting': 'its agent is being started',
+  'working': 'its agent is at work',
+  'quiet': 'its agent has said nothing for long',
+  'question': 'its agent asked a question',
+  'blocked': 'its agent says it is blocked',
+  'permission': 'its agent waits for a permission',
+  'ending': 'its agent is being ended',
+  'collecting': 'what its agent left is being looked at',
+  'backoff': 'waits before the next attempt',
+  'quota': 'waits until the usage limit resets',
+  'signed-out': 'the engine is signed out',
+  'host-restarted': 'the machine was restarted',
+  'lost': 'its agent was lost',
+  'gates': 'its gates are running',
+  'gate': 'a gate failed',
+  'ready': 'its gates passed',
+  'uncommitted-work': 'Berth committed what the agent left, and no gate has seen it',
+  'decide': 'a person must decide',
+  'protected': 'its changes touch what the repository protects',
+  'integrating': 'it is being merged with the target and tested',
+  'landed': 'it is in the target',
+  'conflict': 'it conflicts with the target',
+  'no-work': 'its agent ended without any change',
+  'exit': 'its agent failed',
+  'engine-error': 'the engine reported an error',
+  'engine-missing': 'the engine is not installed',
+  'denied': 'a permission was denied',
+  'timeout': 'it ran out of time',
+  'budget': 'it is over its budget',
+  'unknown': 'something could not be found out',
+  'stopped': 'a person stopped it',
+  'interrupted': 'the call that started it was interrupted',
+  'dropped': 'a person removed it',
+} as const
+
+export type ReasonCode = keyof typeof reasonCodes
+
+export type WaitsFor = 'person' | 'quota' | 'dependency' | 'slot' | 'landing'
+
+/** One row of `ls --json`. Times are ISO 8601 UTC with milliseconds. */
+export type TaskView = {
+  task: string
+  project: string
+  repo: string
+  title: string
+  kind: string
+  labels: string[]
+  priority: number
+  after: string[]
+  status: Status
+  /** One sentence with the evidence. */
+  reason: string
+  reasonCode: ReasonCode
+  until: string | null
+  waitsFor: WaitsFor | null
+  engine: string
+  model: string | null
+  account: string | null
+  attempt: number
+  branch: string | null
+  base: string | null
+  commit: string | null
+  worktree: string | null
+  host: string
+  ports: number[]
+  land: 'auto' | 'ask' | 'never'
+  startedAt: string | null
+  updatedAt: string
+  cost: { usd: number; inputTokens: number; outputTokens: number }
+  changes: { files: number; insertions: number; deletions: number; dirty: boolean | null }
+  removal: { step: string; reason: string; holders: Holder[] } | null
+  /** What reconcile found that the records do not say; empty when all agrees. */
+  differences: { what: string; sentence: string; command: string }[]
+}
+
+export type Action = { key: string; label: string; command: string }
+
+export type ItemView = {
+  id: string
+  kind: ItemKind
+  task: string | null
+  project: string
+  since: string
+  reason: string
+  evidence: { kind: string; text: string; seq?: number }[]
+  blocks: string[]
+  actions: Action[]
+  question?: { text: string; choices: string[] }
+}
+
+export type RunView = {
+  run: string
+  name: string
+  engine: string
+  model: string | null
+  account: string | null
+  attempt: number
+  session: string | null
+  startedAt: string | null
+  endedAt: string | null
+  state: string
+  outcome: string | null
+  code: number | null
+  signal: string | null
+  usage: { usd: number; inputTokens: number; outputTokens: number }
+}
+
+export type ShowView = TaskView & {
+  brief: string
+  runs: RunView[]
+  gates: { gate: string; code: number | null; ms: number; at: string; where: string; tail: string[] }[]
+  questions: { id: string; text: string; choices: string[]; answer: string | null }[]
+  notes: string[]
+  saved: SavedView[]
+  items: ItemView[]
+  merged: { is: boolean; rule: string } | null
+  losses: Loss[]
+}
+
+export type SavedView = { id: string; task: string; at: string; ref: string; commit: string; archive: string | null; why: string; losses: Loss[] }
+
+/** One task as a caller gives it: a spec with the brief's exact text. `name` is fixed if the person chose it. */
+export type Submission = {
+  name?: string
+  brief: string
+  /** Undefined fields take the project's defaults. */
+  spec: Partial<TaskSpec> & { title: string }
+}
+
+export type SubmitAnswer = {
+  tasks: { task: string; state: 'submitted' | 'joined' | 'landed' | 'already-running'; since?: string; where?: string }[]
+}
+
+/** Every request: its parameters and its answer. */
+export type Requests = {
+  submit: {
+    params: {
+      call: string
+      repo: string
+      tasks: Submission[]
+      trust: boolean
+      /** Named variables of the caller that are passed to agents, and its PATH. */
+      env: { [name: string]: string }
+      flags: { jobs?: number; land?: 'auto' | 'ask' | 'never'; base?: string }
+    }
+    answer: SubmitAnswer
+  }
+  /** Ends when no task of the call can go on without a person. Streams events meanwhile. */
+  follow: { params: { call?: string; repo?: string; tasks?: string[]; from?: number }; answer: { exit: number } }
+  ls: { params: { repo?: string; all: boolean }; answer: { tasks: TaskView[] } }
+  inbox: { params: { repo?: string }; answer: { items: ItemView[] } }
+  show: { params: { repo: string; task: string }; answer: ShowView }
+  answer: { params: { repo?: string; item: string; answer: string | null; by: string }; answer: { item: ItemView } }
+  stop: { params: { repo: string; tasks: string[]; by: string }; answer: { stopped: string[]; already: string[] } }
+  retry: { params: { repo: string; tasks: string[]; by: string }; answer: { retried: string[]; already: string[] } }
+  pause: { params: { by: string }; answer: { already: boolean } }
+  resume: { params: { repo?: string; tasks?: string[]; by: string }; answer: { resumed: string[] } }
+  land: { params: { repo: string; tasks: string[]; dryRun: boolean; by: string }; answer: { queued: { task: string; would?: string }[] } }
+  rm: { params: { repo: string; tasks: string[]; mode: TeardownMode; wait: boolean; cwd: string }; answer: { removed: RemovalAnswer[] } }
+  saved: { params: { repo: string }; answer: { saved: SavedView[] } }
+  savedRm: { params: { repo: string; ids: string[]; by: string }; answer: { removed: string[] } }
+  restore: { params: { repo: string; id: string; to?: string; task?: string; by: string }; answer: { to: string } }
+  reconcile: { params: { repo: string; fix: boolean }; answer: { differences: DifferenceView[] } }
+  purge: { params: { repo: string; yes: boolean }; answer: { would: string[]; removed: string[]; kept: { what: string; reason: string }[] } }
+  ask: { params: { run: string; token: string; question: string; choices: string[]; timeoutMs?: number }; answer: { answer: string | null; how: 'answered' | 'declined' | 'timeout' | 'stopped' } }
+  report: { params: { run: string; token: string; activity: 'working' | 'blocked' | 'done' | 'limited' | 'signed-out'; note: string; until?: number }; answer: object }
+  status: { params: object; answer: DaemonStatus }
+  handOver: { params: object; answer: object }
+  stopDaemon: { params: { stopRuns: boolean }; answer: object }
+}
+
+export type Verb = keyof Requests
+
+export type DifferenceView = {
+  task: string | null
+  what: string
+  path: string | null
+  sentence: string
+  command: string
+  fixed: boolean
+}
+
+export type RemovalAnswer =
+  | { task: string; is: 'removed'; branch: 'deleted' | 'kept' | 'none'; saved?: string; named: Holder[] }
+  | { task: string; is: 'aside'; branch: 'deleted' | 'kept' | 'none'; saved?: string; named: Holder[] }
+  | { task: string; is: 'refused'; code: string; reason: string; hint?: string; losses: Loss[]; holders: Holder[] }
+  | { task: string; is: 'stuck'; step: string; reason: string; holders: Holder[] }
+
+export type DaemonStatus = {
+  pid: number
+  version: string
+  contract: number
+  stateId: string
+  since: string
+  admission: 'open' | 'closed'
+  paused: boolean
+  alive: number
+  tasks: number
+  foreground: boolean
+}
+
+export type Hello = { berth: 1; contract: number; stateId: string; runId?: string; version: string; role: 'daemon' | 'supervisor' | 'client' }
+
+export type Request = { id: number; verb: Verb; params: unknown }
+export type Response =
+  | { id: number; answer: unknown }
+  | { id: number; error: { code: string; message: string; hint?: string; details?: unknown } }
+  | { id: number; event: Event }

@@ -1,0 +1,46 @@
+// How a run, a gate or a landing can end: the unions that callers branch on.
+
+/** Summed over a run. Dollars as the engine says them; zero where it says none. */
+export type Usage = { usd: number; inputTokens: number; outputTokens: number }
+
+export const noUsage: Usage = { usd: 0, inputTokens: 0, outputTokens: 0 }
+
+/** What an engine's adapter concludes from the stream, the exit and stderr; git has not been asked yet. */
+export type RunEnd =
+  | { is: 'ended'; text: string; /** Tools that were denied. */ denied: string[] }
+  | { is: 'failed'; reason: string; evidence: string; transient: boolean }
+  | { is: 'limited'; until: number | null; evidence: string }
+  | { is: 'signed-out'; evidence: string }
+  | { is: 'cut-off'; reason: string }
+
+/** What became of a run, after its tree was ended and its worktree was looked at. */
+export type Outcome =
+  | {
+      is: 'done'
+      /** HEAD after Berth committed what was left. */
+      commit: string
+      changes: { files: number; insertions: number; deletions: number; commits: number }
+      /** Berth committed the agent's uncommitted work (reasonCode `uncommitted-work`). */
+      uncommitted: boolean
+      /** Paths that Berth must not commit by itself (docs/decisions/0020): an item `decide`. */
+      withheld: { path: string; why: 'large' | 'secret' | 'ledger' | 'operation' }[]
+    }
+  | { is: 'no-work'; denied: string[]; escaped: string[] }
+  | { is: 'failed'; reason: string; evidence: string; transient: boolean; escaped: string[] }
+  | { is: 'limited'; until: number | null; evidence: string }
+  | { is: 'signed-out'; evidence: string }
+  | { is: 'stopped'; why: 'stopped' | 'timeout' | 'budget' | 'interrupted' | 'removal' }
+  | { is: 'unknown'; step: string; reason: string }
+
+/** Why a landing did not happen. Nothing moved in any of these. */
+export type Landing =
+  | { is: 'conflict'; paths: string[]; tip: string }
+  | { is: 'gate'; gate: string; reason: string; tail: string[]; tip: string }
+  /** The target is red by itself: nobody is blamed (case 60). */
+  | { is: 'target-red'; gate: string; reason: string; tail: string[]; tip: string }
+  | { is: 'target-moved'; tip: string }
+  | { is: 'target-busy'; paths: string[]; reason: string }
+  | { is: 'target-rewritten'; was: string; tip: string; left: string[] }
+  | { is: 'protected'; paths: string[] }
+  | { is: 'branch-moved'; expected: string; found: string }
+  | { is: 'failed'; step: string; reason: string }
