@@ -12,7 +12,10 @@ const built = join(root, 'dist/.built')
 const newest = dir =>
   readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())
-    .reduce((latest, entry) => Math.max(latest, statSync(join(entry.parentPath ?? entry.path, entry.name)).mtimeMs), 0)
+    .reduce(
+      (latest, entry) => Math.max(latest, statSync(join(entry.parentPath ?? entry.path, entry.name)).mtimeMs),
+      0,
+    )
 
 const wanted = readFileSync(lock, 'utf8')
 if (!existsSync(installed) || readFileSync(installed, 'utf8') !== wanted) {

@@ -9,6 +9,10 @@ const shim = pathToFileURL(join(root, 'scripts/node20.mjs')).href
 export function run(entry, args) {
   const tool = join(root, 'node_modules', entry)
   const env = { ...process.env, NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import ${shim}`.trim() }
-  const { status, signal } = spawnSync(process.execPath, [tool, ...args], { cwd: root, stdio: 'inherit', env })
+  const { status, signal } = spawnSync(process.execPath, [tool, ...args], {
+    cwd: root,
+    stdio: 'inherit',
+    env,
+  })
   return signal ? 1 : (status ?? 1)
 }
