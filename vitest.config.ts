@@ -1,7 +1,15 @@
 import { defineConfig } from 'vitest/config'
 
 const project = (name: string, include: string[], extra: object = {}) => ({
-  test: { name, include, exclude: ['node_modules/**'], pool: 'forks' as const, testTimeout: 60_000, hookTimeout: 60_000, ...extra },
+  test: {
+    name,
+    include,
+    exclude: ['node_modules/**'],
+    pool: 'forks' as const,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    ...extra,
+  },
 })
 
 export default defineConfig({
@@ -11,7 +19,11 @@ export default defineConfig({
         exclude: ['node_modules/**', 'test/cases/**', 'test/engines-real/**', 'test/soak/**'],
       }),
       project('cases', ['test/cases/**/*.test.ts'], { testTimeout: 120_000 }),
-      project('engines', ['test/engines-real/**/*.test.ts'], { testTimeout: 300_000, hookTimeout: 600_000, maxWorkers: 2 }),
+      project('engines', ['test/engines-real/**/*.test.ts'], {
+        testTimeout: 300_000,
+        hookTimeout: 600_000,
+        maxWorkers: 2,
+      }),
       project('soak', ['test/soak/**/*.test.ts'], { testTimeout: 3_600_000 }),
     ],
   },

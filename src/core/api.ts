@@ -1,7 +1,14 @@
 // The wire contract between the daemon and those who ask it: requests, answers, views, stream messages.
 // Newline-delimited JSON-RPC over the socket; the first message both ways is a hello.
 
-import { type Event, type Holder, type ItemKind, type Loss, type TaskSpec, type TeardownMode } from './event.ts'
+import {
+  type Event,
+  type Holder,
+  type ItemKind,
+  type Loss,
+  type TaskSpec,
+  type TeardownMode,
+} from './event.ts'
 
 /** Raised whenever an older reader would misunderstand. Hello, handOver, status and stop never change. */
 export const contract = 1
@@ -22,55 +29,55 @@ export type Status =
 
 /** Why a status is what it is: closed, published in docs/cli.md. */
 export const reasonCodes = {
-  'slot': 'waits for a free slot',
-  'dependency': 'waits behind a dependency',
-  'paused': 'the fleet is paused',
-  'closed': 'nothing is admitted until `berth resume`',
-  'consent': 'waits for a person to approve what the repository makes Berth run',
-  'diverged': 'the target and its remote have diverged',
-  'target': 'the target was rewritten, deleted or renamed',
+  slot: 'waits for a free slot',
+  dependency: 'waits behind a dependency',
+  paused: 'the fleet is paused',
+  closed: 'nothing is admitted until `berth resume`',
+  consent: 'waits for a person to approve what the repository makes Berth run',
+  diverged: 'the target and its remote have diverged',
+  target: 'the target was rewritten, deleted or renamed',
   'target-busy': 'the checkout of the target has work in the way',
   'target-red': 'the gates are red on the target itself',
-  'disk': 'too little space on disk',
-  'config': 'the configuration has a problem',
-  'creating': 'its workspace is being made',
-  'setup': 'a setup command is running',
+  disk: 'too little space on disk',
+  config: 'the configuration has a problem',
+  creating: 'its workspace is being made',
+  setup: 'a setup command is running',
   'setup-failed': 'a setup command failed',
   'create-failed': 'its workspace could not be made',
   'cut-off': 'the making of its workspace was cut off',
-  'starting': 'its agent is being started',
-  'working': 'its agent is at work',
-  'quiet': 'its agent has said nothing for long',
-  'question': 'its agent asked a question',
-  'blocked': 'its agent says it is blocked',
-  'permission': 'its agent waits for a permission',
-  'ending': 'its agent is being ended',
-  'collecting': 'what its agent left is being looked at',
-  'backoff': 'waits before the next attempt',
-  'quota': 'waits until the usage limit resets',
+  starting: 'its agent is being started',
+  working: 'its agent is at work',
+  quiet: 'its agent has said nothing for long',
+  question: 'its agent asked a question',
+  blocked: 'its agent says it is blocked',
+  permission: 'its agent waits for a permission',
+  ending: 'its agent is being ended',
+  collecting: 'what its agent left is being looked at',
+  backoff: 'waits before the next attempt',
+  quota: 'waits until the usage limit resets',
   'signed-out': 'the engine is signed out',
   'host-restarted': 'the machine was restarted',
-  'lost': 'its agent was lost',
-  'gates': 'its gates are running',
-  'gate': 'a gate failed',
-  'ready': 'its gates passed',
+  lost: 'its agent was lost',
+  gates: 'its gates are running',
+  gate: 'a gate failed',
+  ready: 'its gates passed',
   'uncommitted-work': 'Berth committed what the agent left, and no gate has seen it',
-  'decide': 'a person must decide',
-  'protected': 'its changes touch what the repository protects',
-  'integrating': 'it is being merged with the target and tested',
-  'landed': 'it is in the target',
-  'conflict': 'it conflicts with the target',
+  decide: 'a person must decide',
+  protected: 'its changes touch what the repository protects',
+  integrating: 'it is being merged with the target and tested',
+  landed: 'it is in the target',
+  conflict: 'it conflicts with the target',
   'no-work': 'its agent ended without any change',
-  'exit': 'its agent failed',
+  exit: 'its agent failed',
   'engine-error': 'the engine reported an error',
   'engine-missing': 'the engine is not installed',
-  'denied': 'a permission was denied',
-  'timeout': 'it ran out of time',
-  'budget': 'it is over its budget',
-  'unknown': 'something could not be found out',
-  'stopped': 'a person stopped it',
-  'interrupted': 'the call that started it was interrupted',
-  'dropped': 'a person removed it',
+  denied: 'a permission was denied',
+  timeout: 'it ran out of time',
+  budget: 'it is over its budget',
+  unknown: 'something could not be found out',
+  stopped: 'a person stopped it',
+  interrupted: 'the call that started it was interrupted',
+  dropped: 'a person removed it',
 } as const
 
 export type ReasonCode = keyof typeof reasonCodes
@@ -157,7 +164,16 @@ export type ShowView = TaskView & {
   losses: Loss[]
 }
 
-export type SavedView = { id: string; task: string; at: string; ref: string; commit: string; archive: string | null; why: string; losses: Loss[] }
+export type SavedView = {
+  id: string
+  task: string
+  at: string
+  ref: string
+  commit: string
+  archive: string | null
+  why: string
+  losses: Loss[]
+}
 
 /** One task as a caller gives it: a spec with the brief's exact text. `name` is fixed if the person chose it. */
 export type Submission = {
@@ -168,7 +184,12 @@ export type Submission = {
 }
 
 export type SubmitAnswer = {
-  tasks: { task: string; state: 'submitted' | 'joined' | 'landed' | 'already-running'; since?: string; where?: string }[]
+  tasks: {
+    task: string
+    state: 'submitted' | 'joined' | 'landed' | 'already-running'
+    since?: string
+    where?: string
+  }[]
 }
 
 /** Every request: its parameters and its answer. */
@@ -186,24 +207,60 @@ export type Requests = {
     answer: SubmitAnswer
   }
   /** Ends when no task of the call can go on without a person. Streams events meanwhile. */
-  follow: { params: { call?: string; repo?: string; tasks?: string[]; from?: number }; answer: { exit: number } }
+  follow: {
+    params: { call?: string; repo?: string; tasks?: string[]; from?: number }
+    answer: { exit: number }
+  }
   ls: { params: { repo?: string; all: boolean }; answer: { tasks: TaskView[] } }
   inbox: { params: { repo?: string }; answer: { items: ItemView[] } }
   show: { params: { repo: string; task: string }; answer: ShowView }
-  answer: { params: { repo?: string; item: string; answer: string | null; by: string }; answer: { item: ItemView } }
-  stop: { params: { repo: string; tasks: string[]; by: string }; answer: { stopped: string[]; already: string[] } }
-  retry: { params: { repo: string; tasks: string[]; by: string }; answer: { retried: string[]; already: string[] } }
+  answer: {
+    params: { repo?: string; item: string; answer: string | null; by: string }
+    answer: { item: ItemView }
+  }
+  stop: {
+    params: { repo: string; tasks: string[]; by: string }
+    answer: { stopped: string[]; already: string[] }
+  }
+  retry: {
+    params: { repo: string; tasks: string[]; by: string }
+    answer: { retried: string[]; already: string[] }
+  }
   pause: { params: { by: string }; answer: { already: boolean } }
   resume: { params: { repo?: string; tasks?: string[]; by: string }; answer: { resumed: string[] } }
-  land: { params: { repo: string; tasks: string[]; dryRun: boolean; by: string }; answer: { queued: { task: string; would?: string }[] } }
-  rm: { params: { repo: string; tasks: string[]; mode: TeardownMode; wait: boolean; cwd: string }; answer: { removed: RemovalAnswer[] } }
+  land: {
+    params: { repo: string; tasks: string[]; dryRun: boolean; by: string }
+    answer: { queued: { task: string; would?: string }[] }
+  }
+  rm: {
+    params: { repo: string; tasks: string[]; mode: TeardownMode; wait: boolean; cwd: string }
+    answer: { removed: RemovalAnswer[] }
+  }
   saved: { params: { repo: string }; answer: { saved: SavedView[] } }
   savedRm: { params: { repo: string; ids: string[]; by: string }; answer: { removed: string[] } }
-  restore: { params: { repo: string; id: string; to?: string; task?: string; by: string }; answer: { to: string } }
+  restore: {
+    params: { repo: string; id: string; to?: string; task?: string; by: string }
+    answer: { to: string }
+  }
   reconcile: { params: { repo: string; fix: boolean }; answer: { differences: DifferenceView[] } }
-  purge: { params: { repo: string; yes: boolean }; answer: { would: string[]; removed: string[]; kept: { what: string; reason: string }[] } }
-  ask: { params: { run: string; token: string; question: string; choices: string[]; timeoutMs?: number }; answer: { answer: string | null; how: 'answered' | 'declined' | 'timeout' | 'stopped' } }
-  report: { params: { run: string; token: string; activity: 'working' | 'blocked' | 'done' | 'limited' | 'signed-out'; note: string; until?: number }; answer: object }
+  purge: {
+    params: { repo: string; yes: boolean }
+    answer: { would: string[]; removed: string[]; kept: { what: string; reason: string }[] }
+  }
+  ask: {
+    params: { run: string; token: string; question: string; choices: string[]; timeoutMs?: number }
+    answer: { answer: string | null; how: 'answered' | 'declined' | 'timeout' | 'stopped' }
+  }
+  report: {
+    params: {
+      run: string
+      token: string
+      activity: 'working' | 'blocked' | 'done' | 'limited' | 'signed-out'
+      note: string
+      until?: number
+    }
+    answer: object
+  }
   status: { params: object; answer: DaemonStatus }
   handOver: { params: object; answer: object }
   stopDaemon: { params: { stopRuns: boolean }; answer: object }
@@ -223,7 +280,15 @@ export type DifferenceView = {
 export type RemovalAnswer =
   | { task: string; is: 'removed'; branch: 'deleted' | 'kept' | 'none'; saved?: string; named: Holder[] }
   | { task: string; is: 'aside'; branch: 'deleted' | 'kept' | 'none'; saved?: string; named: Holder[] }
-  | { task: string; is: 'refused'; code: string; reason: string; hint?: string; losses: Loss[]; holders: Holder[] }
+  | {
+      task: string
+      is: 'refused'
+      code: string
+      reason: string
+      hint?: string
+      losses: Loss[]
+      holders: Holder[]
+    }
   | { task: string; is: 'stuck'; step: string; reason: string; holders: Holder[] }
 
 export type DaemonStatus = {
@@ -239,7 +304,14 @@ export type DaemonStatus = {
   foreground: boolean
 }
 
-export type Hello = { berth: 1; contract: number; stateId: string; runId?: string; version: string; role: 'daemon' | 'supervisor' | 'client' }
+export type Hello = {
+  berth: 1
+  contract: number
+  stateId: string
+  runId?: string
+  version: string
+  role: 'daemon' | 'supervisor' | 'client'
+}
 
 export type Request = { id: number; verb: Verb; params: unknown }
 export type Response =

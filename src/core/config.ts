@@ -78,9 +78,33 @@ const minute = 60_000
 const mega = 1_000_000
 
 export const rebuildableDefault = [
-  'node_modules', '.venv', 'venv', 'target', 'dist', 'build', 'out', '.next', '.nuxt', '.turbo', '.cache',
-  '__pycache__', '.pytest_cache', '.mypy_cache', '.ruff_cache', '.tox', '.gradle', '.parcel-cache', '.svelte-kit',
-  'coverage', '.nyc_output', 'vendor/bundle', '.bundle', '.terraform', 'obj', '_build', 'deps',
+  'node_modules',
+  '.venv',
+  'venv',
+  'target',
+  'dist',
+  'build',
+  'out',
+  '.next',
+  '.nuxt',
+  '.turbo',
+  '.cache',
+  '__pycache__',
+  '.pytest_cache',
+  '.mypy_cache',
+  '.ruff_cache',
+  '.tox',
+  '.gradle',
+  '.parcel-cache',
+  '.svelte-kit',
+  'coverage',
+  '.nyc_output',
+  'vendor/bundle',
+  '.bundle',
+  '.terraform',
+  'obj',
+  '_build',
+  'deps',
 ]
 
 export const policyDefault: Omit<ProjectPolicy, 'root'> = {

@@ -64,7 +64,13 @@ export type Loss = {
   examples: string[]
 }
 
-export type Holder = { pid: number; command: string; startedAt?: number; whose: 'ours' | 'person' | 'unknown'; what: string }
+export type Holder = {
+  pid: number
+  command: string
+  startedAt?: number
+  whose: 'ours' | 'person' | 'unknown'
+  what: string
+}
 
 export type TeardownStep =
   | 'refuse'
@@ -95,7 +101,14 @@ type OfRun = OfTask & { run: RunId }
 
 export type StateFact =
   // the loop, the host, the whole fleet
-  | { kind: 'loop.started'; boot: string; offset: number; version: string; pid: number; admission: 'open' | 'closed' }
+  | {
+      kind: 'loop.started'
+      boot: string
+      offset: number
+      version: string
+      pid: number
+      admission: 'open' | 'closed'
+    }
   | { kind: 'loop.stopped'; reason: string }
   | { kind: 'admission.opened'; by: string }
   | { kind: 'admission.closed'; by: string }
@@ -129,7 +142,11 @@ export type StateFact =
   | ({ kind: 'task.resumed'; by: string } & OfTask)
   | ({ kind: 'task.dropped'; by: string } & OfTask)
   | ({ kind: 'task.land-asked'; by: string } & OfTask)
-  | ({ kind: 'task.held'; reason: 'consent' | 'diverged' | 'target' | 'disk' | 'config'; detail: string } & OfTask)
+  | ({
+      kind: 'task.held'
+      reason: 'consent' | 'diverged' | 'target' | 'disk' | 'config'
+      detail: string
+    } & OfTask)
   | ({ kind: 'task.released'; reason: string } & OfTask)
   | ({ kind: 'task.noted'; text: string; run?: RunId } & OfTask)
   // its workspace
@@ -150,12 +167,40 @@ export type StateFact =
   | ({ kind: 'workspace.failed'; step: string; reason: string; hint?: string; tail?: string[] } & OfTask)
   | ({ kind: 'workspace.stuck'; step: string; reason: string; holders: Holder[] } & OfTask)
   | ({ kind: 'setup.started'; command: string; index: number } & OfTask)
-  | ({ kind: 'setup.exited'; command: string; index: number; code: number | null; signal: string | null; ms: number; timedOut: boolean; tail: string[] } & OfTask)
+  | ({
+      kind: 'setup.exited'
+      command: string
+      index: number
+      code: number | null
+      signal: string | null
+      ms: number
+      timedOut: boolean
+      tail: string[]
+    } & OfTask)
   // a run
-  | ({ kind: 'run.claimed'; engine: string; model?: string; account?: string; attempt: number; resume?: string } & OfRun)
-  | ({ kind: 'run.started'; pid: number; startedAt: string; supervisor: number; base: string; session?: string } & OfRun)
+  | ({
+      kind: 'run.claimed'
+      engine: string
+      model?: string
+      account?: string
+      attempt: number
+      resume?: string
+    } & OfRun)
+  | ({
+      kind: 'run.started'
+      pid: number
+      startedAt: string
+      supervisor: number
+      base: string
+      session?: string
+    } & OfRun)
   | ({ kind: 'run.session'; session: string } & OfRun)
-  | ({ kind: 'run.reported'; activity: 'working' | 'blocked' | 'done' | 'quiet'; note: string; from: 'agent' | 'engine' | 'clock' } & OfRun)
+  | ({
+      kind: 'run.reported'
+      activity: 'working' | 'blocked' | 'done' | 'quiet'
+      note: string
+      from: 'agent' | 'engine' | 'clock'
+    } & OfRun)
   | ({ kind: 'run.limited'; until: number | null; text: string; from: 'agent' | 'engine' } & OfRun)
   | ({ kind: 'run.signed-out'; text: string; from: 'agent' | 'engine' } & OfRun)
   | ({ kind: 'run.ending'; why: 'stopped' | 'timeout' | 'budget' | 'interrupted' | 'removal' } & OfRun)
@@ -167,12 +212,34 @@ export type StateFact =
   | ({ kind: 'question.answered'; id: string; answer: string | null; by: string } & OfRun)
   | ({ kind: 'question.expired'; id: string } & OfRun)
   // engines and accounts
-  | { kind: 'quota.held'; engine: string; account: string; until: number | null; evidence: string; project: ProjectId; task: TaskName; run: RunId }
+  | {
+      kind: 'quota.held'
+      engine: string
+      account: string
+      until: number | null
+      evidence: string
+      project: ProjectId
+      task: TaskName
+      run: RunId
+    }
   | { kind: 'quota.released'; engine: string; account: string; by: string }
-  | { kind: 'account.signed-out'; engine: string; account: string; evidence: string; project: ProjectId; task: TaskName; run: RunId }
+  | {
+      kind: 'account.signed-out'
+      engine: string
+      account: string
+      evidence: string
+      project: ProjectId
+      task: TaskName
+      run: RunId
+    }
   | { kind: 'account.signed-in'; engine: string; account: string; by: string }
   // what passed, and where it went
-  | ({ kind: 'gate.started'; gate: string; commit: string; where: 'workspace' | 'integration' | 'target' } & OfTask)
+  | ({
+      kind: 'gate.started'
+      gate: string
+      commit: string
+      where: 'workspace' | 'integration' | 'target'
+    } & OfTask)
   | ({
       kind: 'gate.exited'
       gate: string
@@ -186,7 +253,13 @@ export type StateFact =
       reason?: string
       tail: string[]
     } & OfTask)
-  | ({ kind: 'task.ready'; commit: string; gates: string[]; changes: ChangeCount; uncommitted: boolean } & OfTask)
+  | ({
+      kind: 'task.ready'
+      commit: string
+      gates: string[]
+      changes: ChangeCount
+      uncommitted: boolean
+    } & OfTask)
   | ({ kind: 'task.red'; commit: string; gate: string; reason: string } & OfTask)
   | ({ kind: 'task.withdrawn'; commit: string; reason: string } & OfTask)
   | ({ kind: 'landing.claimed'; commit: string; target: string } & OfTask)
@@ -195,9 +268,24 @@ export type StateFact =
   | ({ kind: 'landing.failed'; commit: string; failure: Landing } & OfTask)
   // removal
   | ({ kind: 'teardown.asked'; mode: TeardownMode } & OfTask)
-  | ({ kind: 'teardown.refused'; code: string; reason: string; hint?: string; losses: Loss[]; holders: Holder[] } & OfTask)
+  | ({
+      kind: 'teardown.refused'
+      code: string
+      reason: string
+      hint?: string
+      losses: Loss[]
+      holders: Holder[]
+    } & OfTask)
   | ({ kind: 'teardown.stepped'; step: TeardownStep; detail?: string } & OfTask)
-  | ({ kind: 'work.saved'; id: string; ref: string; commit: string; archive?: string; losses: Loss[]; why: string } & OfTask)
+  | ({
+      kind: 'work.saved'
+      id: string
+      ref: string
+      commit: string
+      archive?: string
+      losses: Loss[]
+      why: string
+    } & OfTask)
   | ({ kind: 'saved.removed'; id: string; by: string } & OfTask)
   | ({ kind: 'work.restored'; id: string; to: string } & OfTask)
   | ({ kind: 'workspace.aside'; trash: string } & OfTask)
@@ -205,15 +293,36 @@ export type StateFact =
   | ({ kind: 'branch.kept'; branch: string; commit: string; reason: string } & OfTask)
   | ({ kind: 'workspace.removed'; named: Holder[] } & OfTask)
   // attention, recorded when the derived list of items changes
-  | ({ kind: 'attention.raised'; item: string; what: ItemKind; reason: string } & OfProject & { task?: TaskName })
-  | ({ kind: 'attention.cleared'; item: string; what: ItemKind; by: string } & OfProject & { task?: TaskName })
-  | ({ kind: 'attention.answered'; item: string; answer: string; by: string } & OfProject & { task?: TaskName })
+  | ({ kind: 'attention.raised'; item: string; what: ItemKind; reason: string } & OfProject & {
+        task?: TaskName
+      })
+  | ({ kind: 'attention.cleared'; item: string; what: ItemKind; by: string } & OfProject & {
+        task?: TaskName
+      })
+  | ({ kind: 'attention.answered'; item: string; answer: string; by: string } & OfProject & {
+        task?: TaskName
+      })
 
 export type Observation =
-  | ({ kind: 'tool.called'; tool: string; id: string; paths: string[]; command?: string; ok?: boolean; exitCode?: number } & OfRun)
+  | ({
+      kind: 'tool.called'
+      tool: string
+      id: string
+      paths: string[]
+      command?: string
+      ok?: boolean
+      exitCode?: number
+    } & OfRun)
   | ({ kind: 'message.said'; role: 'agent' | 'thought' | 'user'; text: string } & OfRun)
   | ({ kind: 'engine.retried'; text: string; status?: number } & OfRun)
-  | ({ kind: 'file.changed'; path: string; change: 'added' | 'modified' | 'deleted' | 'renamed' | 'type'; insertions?: number; deletions?: number; from?: string } & OfRun)
+  | ({
+      kind: 'file.changed'
+      path: string
+      change: 'added' | 'modified' | 'deleted' | 'renamed' | 'type'
+      insertions?: number
+      deletions?: number
+      from?: string
+    } & OfRun)
   | ({ kind: 'commit.made'; commit: string; subject: string; by: 'agent' | 'berth' } & OfRun)
   | ({ kind: 'output.dropped'; bytes: number } & OfRun)
   | ({ kind: 'output.marked'; offset: number } & OfRun)

@@ -73,7 +73,12 @@ export type Engine = {
   ownNames: string[]
   launch(input: LaunchInput): Launch
   /** Reads one whole line of output. Unknown lines are no reports, never an error. */
-  read(state: ReadState, line: string, stream: 'out' | 'err', now: number): { state: ReadState; reports: Report[] }
+  read(
+    state: ReadState,
+    line: string,
+    stream: 'out' | 'err',
+    now: number,
+  ): { state: ReadState; reports: Report[] }
   /** The honest end: terminal event, exit code and stderr together. */
   conclude(ended: Ended): RunEnd
 }
