@@ -8,10 +8,16 @@ export const noUsage: Usage = { usd: 0, inputTokens: 0, outputTokens: 0 }
 /** What an engine's adapter concludes from the stream, the exit and stderr; git has not been asked yet. */
 export type RunEnd =
   | { is: 'ended'; text: string; /** Tools that were denied. */ denied: string[] }
-  | { is: 'failed'; reason: string; evidence: string; transient: boolean }
+  | { is: 'failed'; reason: string; evidence: string; transient: boolean; cause?: FailureCause }
   | { is: 'limited'; until: number | null; evidence: string }
   | { is: 'signed-out'; evidence: string }
   | { is: 'cut-off'; reason: string }
+
+/**
+ * Who said that it failed: the program by its exit code (reasonCode `exit`), or its service by an error
+ * (`engine-error`; one that is not transient, such as a refused request, will not go away by itself).
+ */
+export type FailureCause = 'exit' | 'engine-error'
 
 /** What became of a run, after its tree was ended and its worktree was looked at. */
 export type Outcome =
@@ -26,7 +32,14 @@ export type Outcome =
       withheld: { path: string; why: 'large' | 'secret' | 'ledger' | 'operation' }[]
     }
   | { is: 'no-work'; denied: string[]; escaped: string[] }
-  | { is: 'failed'; reason: string; evidence: string; transient: boolean; escaped: string[] }
+  | {
+      is: 'failed'
+      reason: string
+      evidence: string
+      transient: boolean
+      escaped: string[]
+      cause?: FailureCause
+    }
   | { is: 'limited'; until: number | null; evidence: string }
   | { is: 'signed-out'; evidence: string }
   | { is: 'stopped'; why: 'stopped' | 'timeout' | 'budget' | 'interrupted' | 'removal' }
