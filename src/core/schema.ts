@@ -1,0 +1,288 @@
+// The shapes of everything that Berth writes as JSON: published as JSON Schema, held equal to the types of api.ts.
+
+import { z } from 'zod'
+import { reasonCodes, type DaemonStatus, type DifferenceView, type ItemView, type RemovalAnswer, type RunView, type SavedView, type ShowView, type TaskView } from './api.ts'
+import { type Holder, type ItemKind, type Loss } from './event.ts'
+import { settingsShape } from './settings.ts'
+
+const time = z.iso.datetime({ precision: 3 })
+const names = z.array(z.string())
+
+const holder: z.ZodType<Holder> = z.object({
+  pid: z.int(),
+  command: z.string(),
+  startedAt: z.number().optional(),
+  whose: z.enum(['ours', 'person', 'unknown']),
+  what: z.string(),
+}) as z.ZodType<Holder>
+
+const loss: z.ZodType<Loss> = z.object({
+  kind: z.enum([
+    'staged', 'unstaged', 'untracked', 'hidden', 'ignored', 'commits', 'operation', 'nested', 'submodule', 'unknown',
+  ]),
+  count: z.int(),
+  examples: names,
+})
+
+const itemKinds = [
+  'decide', 'approve', 'blocked', 'signed-out', 'quiet', 'failed', 'conflict', 'budget', 'trespass', 'leftover', 'gate',
+  'setup', 'target', 'config', 'disk', 'damaged',
+] as const satisfies ItemKind[]
+
+const cost = z.object({ usd: z.number(), inputTokens: z.number(), outputTokens: z.number() })
+
+const taskFields = {
+  task: z.string(),
+  project: z.string(),
+  repo: z.string(),
+  title: z.string(),
+  kind: z.string(),
+  labels: names,
+  priority: z.number(),
+  after: names,
+  status: z.enum([
+    'queued', 'preparing', 'running', 'waiting', 'retrying', 'verifying', 'ready', 'landing', 'landed', 'failed',
+    'stopped', 'dropped',
+  ]),
+  reason: z.string().describe('One sentence with the evidence.'),
+  reasonCode: z.enum(Object.keys(reasonCodes) as (keyof typeof reasonCodes)[]),
+  until: time.nullable(),
+  waitsFor: z.enum(['person', 'quota', 'dependency', 'slot', 'landing']).nullable(),
+  engine: z.string(),
+  model: z.string().nullable(),
+  account: z.string().nullable(),
+  attempt: z.int(),
+  branch: z.string().nullable(),
+  base: z.string().nullable(),
+  commit: z.string().nullable(),
+  worktree: z.string().nullable(),
+  host: z.string(),
+  ports: z.array(z.int()),
+  land: z.enum(['auto', 'ask', 'never']),
+  startedAt: time.nullable(),
+  updatedAt: time,
+  cost,
+  changes: z.object({
+    files: z.int(),
+    insertions: z.int(),
+    deletions: z.int(),
+    dirty: z.boolean().nullable().describe('null: it could not be found out.'),
+  }),
+  removal: z.object({ step: z.string(), reason: z.string(), holders: z.array(holder) }).nullable(),
+  differences: z.array(z.object({ what: z.string(), sentence: z.string(), command: z.string() })),
+}
+
+const task: z.ZodType<TaskView> = z.object(taskFields)
+
+const item: z.ZodType<ItemView> = z.object({
+  id: z.string(),
+  kind: z.enum(itemKinds),
+  task: z.string().nullable(),
+  project: z.string(),
+  since: time,
+  reason: z.string(),
+  evidence: z.array(z.object({ kind: z.string(), text: z.string(), seq: z.int().optional() })),
+  blocks: names,
+  actions: z.array(z.object({ key: z.string(), label: z.string(), command: z.string() })),
+  question: z.object({ text: z.string(), choices: names }).optional(),
+}) as z.ZodType<ItemView>
+
+const run: z.ZodType<RunView> = z.object({
+  run: z.string(),
+  name: z.string(),
+  engine: z.string(),
+  model: z.string().nullable(),
+  account: z.string().nullable(),
+  attempt: z.int(),
+  session: z.string().nullable(),
+  startedAt: time.nullable(),
+  endedAt: time.nullable(),
+  state: z.string(),
+  outcome: z.string().nullable(),
+  code: z.int().nullable(),
+  signal: z.string().nullable(),
+  usage: cost,
+})
+
+const saved: z.ZodType<SavedView> = z.object({
+  id: z.string(),
+  task: z.string(),
+  at: time,
+  ref: z.string(),
+  commit: z.string(),
+  archive: z.string().nullable(),
+  why: z.string(),
+  losses: z.array(loss),
+})
+
+const show = z.object({
+  ...taskFields,
+  brief: z.string(),
+  runs: z.array(run),
+  gates: z.array(
+    z.object({
+      gate: z.string(),
+      code: z.int().nullable(),
+      ms: z.number(),
+      at: time,
+      where: z.string(),
+      tail: names,
+    }),
+  ),
+  questions: z.array(z.object({ id: z.string(), text: z.string(), choices: names, answer: z.string().nullable() })),
+  notes: names,
+  saved: z.array(saved),
+  items: z.array(item),
+  merged: z.object({ is: z.boolean(), rule: z.string() }).nullable(),
+  losses: z.array(loss),
+}) satisfies z.ZodType<ShowView>
+
+const difference: z.ZodType<DifferenceView> = z.object({
+  task: z.string().nullable(),
+  what: z.string(),
+  path: z.string().nullable(),
+  sentence: z.string(),
+  command: z.string(),
+  fixed: z.boolean(),
+})
+
+const removal: z.ZodType<RemovalAnswer> = z.discriminatedUnion('is', [
+  z.object({
+    task: z.string(),
+    is: z.literal(['removed', 'aside']).describe('aside: out of the way and unregistered, not yet deleted.'),
+    branch: z.enum(['deleted', 'kept', 'none']),
+    saved: z.string().optional(),
+    named: z.array(holder).describe('Processes of a person that were there, and were left alone.'),
+  }),
+  z.object({
+    task: z.string(),
+    is: z.literal('refused'),
+    code: z.string(),
+    reason: z.string(),
+    hint: z.string().optional(),
+    losses: z.array(loss),
+    holders: z.array(holder),
+  }),
+  z.object({
+    task: z.string(),
+    is: z.literal('stuck'),
+    step: z.string(),
+    reason: z.string(),
+    holders: z.array(holder),
+  }),
+]) as z.ZodType<RemovalAnswer>
+
+const daemonStatus = z.object({
+  pid: z.int(),
+  version: z.string(),
+  contract: z.int(),
+  stateId: z.string(),
+  since: z.string(),
+  admission: z.enum(['open', 'closed']),
+  paused: z.boolean(),
+  alive: z.int(),
+  tasks: z.int(),
+  foreground: z.boolean(),
+}) satisfies z.ZodType<DaemonStatus>
+
+const document = <T extends z.ZodRawShape>(shape: T) => z.object({ berth: z.literal(1), ...shape })
+
+/** One fact on a line of `log`, `run --json` and every `--follow`. Fields beyond these depend on `kind`. */
+const fact = z.looseObject({
+  seq: z.int(),
+  at: time,
+  host: z.string(),
+  kind: z.string().regex(/^[a-z-]+\.[a-z-]+$/),
+  project: z.string().optional(),
+  task: z.string().optional(),
+  run: z.string().optional(),
+  engine: z.string().nullable().optional(),
+  worktree: z.string().nullable().optional(),
+})
+
+/** Every published shape by the name of its file in docs/schemas. */
+export const shapes = {
+  'ls': document({ tasks: z.array(task) }),
+  'inbox': document({ items: z.array(item) }),
+  'show': document({ task: show }),
+  'run-dry': document({
+    tasks: z.array(
+      z.object({ task: z.string().nullable(), title: z.string(), after: names, engine: z.string(), bytes: z.int() }),
+    ),
+  }),
+  'summary': z.object({ kind: z.literal('summary'), tasks: z.array(task), exit: z.int() }),
+  'fact': fact,
+  'transcript': z.looseObject({
+    seq: z.int(),
+    at: time,
+    task: z.string(),
+    run: z.string(),
+    attempt: z.int(),
+    kind: z.string(),
+  }),
+  'diff': document({
+    task: z.string(),
+    base: z.string(),
+    files: z.array(
+      z.object({
+        path: z.string(),
+        from: z.string().optional(),
+        change: z.enum(['added', 'modified', 'deleted', 'renamed', 'type']),
+        insertions: z.int().nullable(),
+        deletions: z.int().nullable(),
+      }),
+    ),
+    patch: z.string().optional(),
+  }),
+  'answer': document({ item }),
+  'stop': document({ stopped: names, already: names }),
+  'retry': document({ retried: names, already: names }),
+  'pause': document({ already: z.boolean() }),
+  'resume': document({ resumed: names }),
+  'land': document({ queued: z.array(z.object({ task: z.string(), would: z.string().optional() })) }),
+  'rm': document({ removed: z.array(removal) }),
+  'saved': document({ saved: z.array(saved) }),
+  'saved-rm': document({ removed: names }),
+  'restore': document({ to: z.string() }),
+  'reconcile': document({ differences: z.array(difference) }),
+  'purge': document({
+    would: names,
+    removed: names,
+    kept: z.array(z.object({ what: z.string(), reason: z.string() })),
+  }),
+  'ask': document({
+    answer: z.string().nullable(),
+    how: z.enum(['answered', 'declined', 'timeout', 'stopped']),
+  }),
+  'report': document({}),
+  'daemon': document({ running: z.boolean(), daemon: daemonStatus.nullable() }),
+  'doctor': document({
+    ok: z.boolean(),
+    checks: z.array(
+      z.object({ check: z.string(), state: z.enum(['ok', 'note', 'problem']), text: z.string(), hint: z.string().optional() }),
+    ),
+  }),
+  'config': document({
+    source: z.string(),
+    hash: z.string(),
+    trusted: z.boolean(),
+    consent: names,
+    values: z.array(z.object({ key: z.string(), value: z.json(), from: z.string() })),
+  }),
+  'init': document({ file: z.string(), engines: names, target: z.string() }),
+  'error': document({
+    error: z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }),
+  }),
+} as const
+
+export type ShapeName = keyof typeof shapes
+
+/** The JSON Schema (2020-12) of one shape, as it is published. */
+export function schemaOf(name: ShapeName): object {
+  return z.toJSONSchema(shapes[name], { io: 'output' })
+}
+
+/** The JSON Schema of `berth.toml`, for editors. */
+export function settingsSchema(): object {
+  return z.toJSONSchema(settingsShape, { io: 'input' })
+}
