@@ -1,7 +1,6 @@
-// Where this very Berth lies, and what of it is put into the state directory: the supervisor and the shim.
+// Where this very Berth lies, and the `berth` on a run's PATH that is this very Berth.
 
-import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, readFileSync } from 'node:fs'
+import { chmodSync, existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { version } from '../core/version.ts'
@@ -21,21 +20,6 @@ export function findInstallation(): Installation {
     supervisor: join(dist, 'supervisor.mjs'),
     version,
   }
-}
-
-/**
- * Copies the supervisor into the state directory, once per version and content: it outlives an upgrade of the
- * installed Berth (docs/decisions/0039). Gives the copy's path.
- */
-export function placeSupervisor(paths: StatePaths, { supervisor, version }: Installation): string {
-  const bytes = readFileSync(supervisor)
-  const hash8 = createHash('sha256').update(bytes).digest('hex').slice(0, 8)
-  const file = paths.supervisor(version, hash8)
-  if (!existsSync(file)) {
-    privateDir(dirname(file))
-    atomicWrite(file, bytes)
-  }
-  return file
 }
 
 /** `berth` on a run's PATH: this very Berth under this very Node. Gives the folder. */

@@ -1,0 +1,85 @@
+// From an effect to what the other rooms need to know: the task as recorded, its repository, its policy.
+
+import { type ProjectPolicy } from '../../core/config.ts'
+import { type RunId } from '../../core/event.ts'
+import { type Project } from '../../core/fleet.ts'
+import { type Run } from '../../core/run.ts'
+import { type Task } from '../../core/task.ts'
+import { engines } from '../../engines/index.ts'
+import { repositoryLock } from '../repositories.ts'
+import { dotEnvSecrets, secretValues } from '../secrets.ts'
+import { fleetOf, type OfTask, type Shell, taskOf } from '../shell.ts'
+import { type RunRecord, type Site, type WorkspaceRecord } from '../../workspace/site.ts'
+
+/** Everything an effect works on. Throws if the records do not hold it: then the effect has no ground. */
+export async function siteOf(shell: Shell, of: OfTask): Promise<Site & { record: Task; at: Project }> {
+  const record = taskOf(shell, of)
+  const at = fleetOf(shell).projects.get(of.project)
+  if (!record || !at?.policy) throw new Error(`no task '${of.task}' in project '${of.project}'`)
+  const caller = shell.passed.of(record)
+  return { record, at, ...(await projectSite(shell, at, at.policy, caller)) }
+}
+
+/** The same without a task: for what concerns a whole repository. */
+export async function projectSite(
+  shell: Shell,
+  at: Project,
+  policy: ProjectPolicy,
+  caller: Site['caller'],
+): Promise<Site> {
+  const repo = await shell.repositories.of(at.id, fleetOf(shell), caller)
+  return {
+    repo,
+    lock: repositoryLock,
+    state: shell.paths,
+    stateId: shell.stateId,
+    project: at.id,
+    policy,
+    caller,
+    now: shell.clock.wall,
+  }
+}
+
+/** Undefined until a workspace was claimed. */
+export function workspaceOf(task: Task): WorkspaceRecord | undefined {
+  const { workspace } = task
+  if (!workspace) return undefined
+  return {
+    task: task.name,
+    path: workspace.path,
+    branch: workspace.branch,
+    home: workspace.home,
+    ports: workspace.phase === 'ready' ? workspace.ports : [],
+    since: workspace.since.at,
+    ...(workspace.phase === 'ready' ? { base: workspace.base } : {}),
+  }
+}
+
+export const runRecords = (shell: Shell, task: Task): RunRecord[] =>
+  task.runs.map(run => ({
+    run: run.id,
+    dir: shell.paths.run(run.id),
+    live: run.state.phase === 'alive' || run.state.phase === 'ending',
+  }))
+
+/** Ports of all other live workspaces of this state directory. */
+export const portsTaken = (shell: Shell, task: Task): number[] =>
+  [...fleetOf(shell).live].flatMap(key => {
+    const other = fleetOf(shell).tasks.get(key)
+    return other && key !== task.key && other.workspace?.phase === 'ready' ? other.workspace.ports : []
+  })
+
+/** Names of variables that are handed to this task's programs: of the project, of its engine, of the call. */
+export function passNames(task: Task, policy: ProjectPolicy): string[] {
+  const engine = policy.engines[task.spec.engine]
+  const keys = engine ? (engines[engine.type]?.keyNames ?? []) : []
+  return [...new Set([...policy.pass, ...(engine?.pass ?? []), ...keys, ...(task.passed?.names ?? [])])]
+}
+
+/** Known secrets of a task: of what it is handed, and of the repository's `.env` files. */
+export function secretsOf(site: Site, task: Task): string[] {
+  const set = site.policy.engines[task.spec.engine]?.env ?? {}
+  return [...new Set([...secretValues(site.caller), ...secretValues(set), ...dotEnvSecrets(site.repo.root)])]
+}
+
+export const runOf = (task: Task, run: RunId): Run | undefined => task.runs.find(({ id }) => id === run)
