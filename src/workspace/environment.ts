@@ -27,8 +27,8 @@ export type EnvironmentInput = {
   engineNames: string[]
   task: {
     task: string
-    /** `<state id>:<run id>`, appended to the caller's list (docs/decisions/0001). */
-    marker: string
+    /** `<state id>:<run id>`, outermost first, appended to the caller's list (docs/decisions/0001). */
+    markers: string[]
     token?: string
     attempt: number
     promptFile?: string
@@ -264,7 +264,7 @@ function taskVariables({ caller, windows, task }: EnvironmentInput): { [name: st
   const outer = callerValue(caller, 'BERTH_RUN', windows)
   const [firstPort] = task.ports
   return {
-    BERTH_RUN: outer === undefined || outer === '' ? task.marker : `${outer},${task.marker}`,
+    BERTH_RUN: [...(outer === undefined || outer === '' ? [] : [outer]), ...task.markers].join(','),
     BERTH_TASK: task.task,
     BERTH_ATTEMPT: String(task.attempt),
     BERTH_REPO: task.repo,

@@ -1,28 +1,246 @@
 // Gates: the commands that must pass on exactly one commit before a task may land.
 
+import { access, constants } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import picomatch from 'picomatch'
 import { type GatePolicy } from '../core/config.ts'
-import { type Fact, type RunId, type TaskName } from '../core/event.ts'
-import { type Site, type Voice, type WorkspaceRecord } from './site.ts'
+import { type ChangeCount, type Fact, type TaskName } from '../core/event.ts'
+import { changesSince, headOf } from '../git/changes.ts'
+import { git, inDirectory, reasonOf as gitReason } from '../git/git.ts'
+import { splitNul } from '../git/path.ts'
+import { type CommandResult } from '../process/command.ts'
+import { type Place, runInPlace } from './place.ts'
+import { outputOf, reasonOf, type Site, type Voice } from './site.ts'
 
 export type VerifyInput = Site & {
-  workspace: WorkspaceRecord
+  place: Place
   task: TaskName
   commit: string
   gates: GatePolicy[]
   /** Berth committed what the agent left (reasonCode `uncommitted-work`). */
   uncommitted: boolean
-  target: string
-  run?: RunId
-  attempt: number
-  secrets: string[]
-  pass: string[]
+  /** Paths that Berth did not commit by itself: they may stand uncommitted. */
+  withheld: string[]
 }
+
+export type GateVerdict =
+  | { is: 'green'; gates: string[] }
+  | {
+      is: 'red'
+      gate: string
+      reason: string
+      tail: string[]
+      /** It could not be judged at all. */ unknown: boolean
+    }
+  | { is: 'cancelled' }
 
 /**
  * Effect `verify`: runs the gates in the task's workspace on exactly `commit`. Speaks `gate.started` and
  * `gate.exited`; returns `task.ready`, `task.red` or `task.withdrawn` (HEAD or the worktree is no longer that
  * commit; docs/decisions/0019). Cancelled: returns no fact, and may be asked again.
  */
-export async function verify(_input: VerifyInput, _voice: Voice): Promise<Fact[]> {
-  throw new Error('not built')
+export async function verify(input: VerifyInput, voice: Voice): Promise<Fact[]> {
+  const { project, task, commit, place } = input
+  const of = { project, task }
+  const unknown = (reason: string): Fact[] => [
+    { kind: 'task.red', ...of, commit, gate: '', reason, unknown: true },
+  ]
+  const at = inDirectory(input.repo, place.path)
+  const [moved, changes] = await Promise.all([movedFrom(input), changesSince(at, place.base)])
+  if (moved.is === 'unknown') return unknown(moved.reason)
+  if (moved.is === 'moved') return [{ kind: 'task.withdrawn', ...of, commit, reason: moved.reason }]
+  if (changes.is === 'unknown') return unknown(changes.reason)
+  const verdict = await runGates(
+    { ...input, where: 'workspace', changed: changes.paths.flatMap(({ path, from = path }) => [path, from]) },
+    voice,
+  )
+  if (verdict.is === 'cancelled') return []
+  if (verdict.is === 'red') {
+    const { gate, reason } = verdict
+    return [{ kind: 'task.red', ...of, commit, gate, reason, ...(verdict.unknown ? { unknown: true } : {}) }]
+  }
+  const head = await headOf(at)
+  if (head.is !== 'head') return unknown(head.is === 'unborn' ? 'its branch has no commit' : head.reason)
+  if (head.commit !== commit)
+    return [
+      { kind: 'task.withdrawn', ...of, commit, reason: `HEAD moved to ${head.commit} while its gates ran` },
+    ]
+  const { files, insertions, deletions, commits } = changes
+  const count: ChangeCount = { files, insertions, deletions, commits }
+  return [
+    {
+      kind: 'task.ready',
+      ...of,
+      commit,
+      gates: verdict.gates,
+      changes: count,
+      uncommitted: input.uncommitted,
+    },
+  ]
+}
+
+export type GatesInput = Site & {
+  place: Place
+  task: TaskName
+  commit: string
+  where: 'workspace' | 'integration' | 'target'
+  gates: GatePolicy[]
+  /** Paths that differ: a gate with `paths` runs only if one of them matches. */
+  changed: string[]
+}
+
+/** Runs them in order until one is red. The worktree of `place` stands at `commit`. */
+export async function runGates(input: GatesInput, voice: Voice): Promise<GateVerdict> {
+  const passed: string[] = []
+  let stand = await standOf(input, input.place.path)
+  for (const gate of input.gates) {
+    if (!concerns(gate, input.changed)) continue
+    if (voice.signal.aborted) return { is: 'cancelled' }
+    if (stand.is === 'unknown')
+      return { is: 'red', gate: gate.name, reason: stand.reason, tail: [], unknown: true }
+    const { verdict, after } = await runGate(input, gate, stand.text, voice)
+    if (verdict.is !== 'green') return verdict
+    passed.push(gate.name)
+    stand = after
+  }
+  return { is: 'green', gates: passed }
+}
+
+type Judgement = { reason: string; unknown: boolean } | undefined
+
+async function runGate(
+  input: GatesInput,
+  gate: GatePolicy,
+  before: string,
+  voice: Voice,
+): Promise<{ verdict: GateVerdict; after: Stand }> {
+  const { project, task, commit, where } = input
+  const of = { project, task, gate: gate.name, commit, where }
+  await voice.onFact({ kind: 'gate.started', ...of })
+  const outFile = outputOf(input, task, `gate-${where}-${gate.name}-${commit.slice(0, 8)}`)
+  const result = await runInPlace(input, input.place, { command: gate, outFile, signal: voice.signal }).catch(
+    couldNotRun,
+  )
+  const after = await standOf(input, input.place.path)
+  if (result.cancelled) return { verdict: { is: 'cancelled' }, after }
+  const judged = await judge(input, gate, result, { before, after })
+  const { code, signal, ms, timedOut, tail } = result
+  const why = judged === undefined ? {} : { reason: judged.reason }
+  await voice.onFact({ kind: 'gate.exited', ...of, code, signal, ms, timedOut, tail, ...why })
+  if (judged === undefined) return { verdict: { is: 'green', gates: [gate.name] }, after }
+  return { verdict: { is: 'red', gate: gate.name, ...judged, tail }, after }
+}
+
+const couldNotRun = (error: unknown): CommandResult => ({
+  code: null,
+  signal: null,
+  timedOut: false,
+  cancelled: false,
+  ms: 0,
+  tail: [],
+  missing: false,
+  reason: reasonOf(error),
+  left: [],
+})
+
+/** Why a gate did not pass, in words; undefined if it did. */
+async function judge(
+  input: GatesInput,
+  gate: GatePolicy,
+  result: CommandResult,
+  { before, after }: { before: string; after: Stand },
+): Promise<Judgement> {
+  const red = (reason: string): Judgement => ({ reason, unknown: false })
+  const unknown = (reason: string): Judgement => ({ reason, unknown: true })
+  if (result.reason !== undefined && !result.missing) return unknown(result.reason)
+  if (result.timedOut) return red(`it did not end within ${Math.round(gate.timeoutMs / 1000)} s`)
+  if (result.missing || (result.code === 127 && !(await isThere(input, gate.run))))
+    return unknown(`its program '${programOf(gate.run)}' is not on the PATH`)
+  if (result.left.length > 0) {
+    const names = result.left.map(({ pid, command }) => `${pid} ${command}`).join(', ')
+    return unknown(`processes that it started could not be ended: ${names}`)
+  }
+  if (result.code !== 0)
+    return red(result.code === null ? `ended by ${result.signal}` : `exit code ${result.code}`)
+  if (gate.mayWrite) return undefined
+  if (after.is === 'unknown') return unknown(after.reason)
+  const paths = newIn(after.text, before)
+  if (after.text === before) return undefined
+  const more = paths.length > 5 ? ', …' : ''
+  return red(`it left changes in the worktree: ${paths.slice(0, 5).join(', ')}${more}`)
+}
+
+type Stand = { is: 'stand'; text: string } | { is: 'unknown'; reason: string }
+
+/** HEAD and everything uncommitted, as one text to compare. */
+async function standOf(site: Site, worktree: string): Promise<Stand> {
+  const result = await git(inDirectory(site.repo, worktree), [...statusArgs])
+  if (result.code !== 0 || result.truncated) return { is: 'unknown', reason: gitReason(result) }
+  return { is: 'stand', text: result.out.toString('latin1') }
+}
+
+const statusArgs = [
+  'status',
+  '--porcelain=v2',
+  '-z',
+  '--branch',
+  '--untracked-files=all',
+  '--no-renames',
+  '--no-ahead-behind',
+] as const
+
+const newIn = (after: string, before: string): string[] => {
+  const known = new Set(before.split('\0'))
+  const entries = splitNul(Buffer.from(after, 'latin1'))
+  const raw = after.split('\0')
+  return entries.filter((_, i) => !known.has(raw[i] ?? '')).map(entry => pathIn(entry) ?? entry)
+}
+
+/** The path of one entry of porcelain v2 without renames; undefined for headers. */
+function pathIn(entry: string): string | undefined {
+  const fields: { [kind: string]: number } = { '1': 8, u: 10, '?': 1 }
+  const count = fields[entry[0] ?? '']
+  return count === undefined ? undefined : entry.split(' ').slice(count).join(' ')
+}
+
+type Moved = { is: 'same' } | { is: 'moved'; reason: string } | { is: 'unknown'; reason: string }
+
+async function movedFrom(input: VerifyInput): Promise<Moved> {
+  const stand = await standOf(input, input.place.path)
+  if (stand.is === 'unknown') return stand
+  const entries = splitNul(Buffer.from(stand.text, 'latin1'))
+  const head = entries.find(entry => entry.startsWith('# branch.oid '))?.slice('# branch.oid '.length)
+  if (head !== input.commit)
+    return { is: 'moved', reason: `HEAD is at ${head ?? 'nothing'}, not at ${input.commit}` }
+  const allowed = new Set(input.withheld)
+  const dirty = entries.flatMap(entry => pathIn(entry) ?? []).filter(path => !allowed.has(path))
+  if (dirty.length === 0) return { is: 'same' }
+  return { is: 'moved', reason: `${dirty.length} uncommitted: ${dirty.slice(0, 5).join(', ')}` }
+}
+
+const concerns = (gate: GatePolicy, changed: string[]): boolean => {
+  if (gate.paths === undefined || gate.paths.length === 0) return true
+  const matches = picomatch(gate.paths, { dot: true })
+  return changed.some(path => matches(path))
+}
+
+const programOf = (line: string): string =>
+  /^\s*(?:[A-Za-z_]\w*=\S*\s+)*([^\s;&|<>()]+)/.exec(line)?.[1] ?? line.trim()
+
+/** Whether the line's first program is a path, or is found on PATH: then 127 came from what it ran. */
+async function isThere(site: Site, line: string): Promise<boolean> {
+  const program = programOf(line).replace(/^['"]|['"]$/g, '')
+  if (/[\\/]/.test(program)) return true
+  const path = site.caller['PATH'] ?? site.caller['Path'] ?? ''
+  const found = await Promise.all(
+    [site.state.bin, ...path.split(delimiter)]
+      .filter(dir => dir !== '')
+      .map(dir =>
+        access(join(dir, program), constants.X_OK).then(
+          () => true,
+          () => false,
+        ),
+      ),
+  )
+  return found.includes(true)
 }
