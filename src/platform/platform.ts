@@ -97,6 +97,8 @@ export type Platform = {
   /** `start` of a living process; undefined if there is none (zombies are dead). */
   identity(pid: number): string | undefined
   alive(pid: number, start: string): boolean
+  /** User and system time of one living process, ms; undefined where the system does not say. */
+  cpuMs(pid: number): number | undefined
   processesOf(query: TreeQuery): ProcessInfo[]
   holdersOf(path: string, query: HolderQuery): Holders
   /** SIGTERM, the grace, SIGKILL, and again until nothing is left or the limit is met. */

@@ -1,0 +1,180 @@
+// Linux: what /proc says about processes. Read directly: a look at 2,000 processes is a matter of milliseconds.
+
+import { readFileSync, readdirSync, readlinkSync, readSync, openSync, closeSync } from 'node:fs'
+import { type Row, type Touch } from './tree.ts'
+
+/** Ticks of start times in /proc are hundredths of a second on every Linux that Node runs on. */
+const tickMs = 10
+
+export type ProcReader = ReturnType<typeof makeProcReader>
+
+/** `root` is /proc, or a copy of it in a test. */
+export function makeProcReader(root = '/proc') {
+  let boot: string | undefined
+  let namespace: string | undefined
+
+  const bootId = () => (boot ??= text(`${root}/sys/kernel/random/boot_id`)?.trim() ?? bootTimeText(root))
+  const prefix = () => {
+    namespace ??= link(`${root}/self/ns/pid`)?.replace(/\D/g, '') ?? '0'
+    return `${bootId().slice(0, 8)}.${namespace}`
+  }
+
+  /** Every living process; zombies are dead. Throws if the list itself cannot be read: unknown is not empty. */
+  function rows(): Row[] {
+    const bootedAt = bootedAtMs(root)
+    const found: Row[] = []
+    for (const name of readdirSync(root)) {
+      const first = name.charCodeAt(0)
+      if (first < 49 || first > 57) continue
+      const row = rowOf(Number(name), bootedAt)
+      if (row) found.push(row)
+    }
+    return found
+  }
+
+  function rowOf(pid: number, bootedAt: number | undefined): Row | undefined {
+    const stat = parseStat(small(`${root}/${pid}/stat`))
+    if (!stat || isDead(stat.state)) return undefined
+    const { name, ticks, ...rest } = stat
+    let command: string | undefined
+    let uid: number | undefined
+    return {
+      ...rest,
+      start: `${prefix()}.${ticks}`,
+      startedAt: bootedAt === undefined ? undefined : bootedAt + ticks * tickMs,
+      // Both cost a read of their own and are seldom asked for.
+      get command() {
+        return (command ??= commandOf(small(`${root}/${pid}/cmdline`, 'utf8'), name))
+      },
+      get uid() {
+        return (uid ??= uidOf(text(`${root}/${pid}/status`)))
+      },
+      environment: () => environmentOf(text(`${root}/${pid}/environ`)),
+    }
+  }
+
+  /** `start` of one living process. */
+  function identity(pid: number): string | undefined {
+    if (!(pid > 0)) return undefined
+    const stat = parseStat(small(`${root}/${pid}/stat`))
+    return stat && !isDead(stat.state) ? `${prefix()}.${stat.ticks}` : undefined
+  }
+
+  /** What a process has under `within`: the gravest, writing before reading before standing there. */
+  function touch(pid: number, within: (path: string) => boolean, cwdOnly: boolean): Touch | undefined {
+    const cwd = place(`${root}/${pid}/cwd`)
+    const open = cwdOnly ? undefined : openUnder(pid, within)
+    if (open?.what === 'open-for-writing') return open
+    if (cwd !== undefined && within(cwd)) return { what: 'cwd', path: cwd }
+    if (open || cwdOnly) return open
+    const program = place(`${root}/${pid}/exe`)
+    return program !== undefined && within(program) ? { what: 'open', path: program } : undefined
+  }
+
+  function openUnder(pid: number, within: (path: string) => boolean): Touch | undefined {
+    let found: Touch | undefined
+    for (const fd of names(`${root}/${pid}/fd`)) {
+      const path = place(`${root}/${pid}/fd/${fd}`)
+      if (path === undefined || !path.startsWith('/') || !within(path)) continue
+      const flags = /^flags:\s*([0-7]+)/m.exec(text(`${root}/${pid}/fdinfo/${fd}`) ?? '')?.[1]
+      const writes = flags !== undefined && (Number.parseInt(flags, 8) & 3) !== 0
+      if (writes) return { what: 'open-for-writing', path }
+      found ??= { what: 'open', path }
+    }
+    return found
+  }
+
+  /** User and system time of one process, ms. */
+  const cpuMs = (pid: number) => {
+    const stat = parseStat(small(`${root}/${pid}/stat`))
+    return stat ? stat.cpuTicks * tickMs : undefined
+  }
+
+  return { bootId, rows, rowOf: (pid: number) => rowOf(pid, bootedAtMs(root)), identity, touch, cpuMs }
+}
+
+/** The fields of /proc/PID/stat; the name is in parentheses and may hold anything, parentheses too. */
+export function parseStat(line: string | undefined) {
+  if (line === undefined) return undefined
+  const open = line.indexOf('(')
+  const close = line.lastIndexOf(')')
+  if (open < 0 || close < open) return undefined
+  const fields = line.slice(close + 2).split(' ')
+  const number = (index: number) => Number(fields[index])
+  return {
+    pid: Number(line.slice(0, open)),
+    name: line.slice(open + 1, close),
+    state: fields[0] ?? '',
+    ppid: number(1),
+    pgid: number(2),
+    session: number(3),
+    tty: number(4),
+    cpuTicks: number(11) + number(12),
+    ticks: number(19),
+  }
+}
+
+const isDead = (state: string) => state === 'Z' || state === 'X' || state === 'x' || state === ''
+
+/** A file that was deleted keeps its place in the list, with this after its name. */
+const place = (path: string) => link(path)?.replace(/ \(deleted\)$/, '')
+
+function commandOf(line: string | undefined, name: string): string {
+  const command = line?.replaceAll('\0', ' ').trim()
+  return command ? command.slice(0, 300) : `[${name}]`
+}
+
+function uidOf(status: string | undefined): number | undefined {
+  const uid = /^Uid:\s+(\d+)/m.exec(status ?? '')?.[1]
+  return uid === undefined ? undefined : Number(uid)
+}
+
+function environmentOf(block: string | undefined): string[] | undefined {
+  return block?.split('\0').filter(entry => entry !== '')
+}
+
+function bootedAtMs(root: string): number | undefined {
+  const seconds = /^btime (\d+)/m.exec(text(`${root}/stat`) ?? '')?.[1]
+  return seconds === undefined ? undefined : Number(seconds) * 1000
+}
+
+const bootTimeText = (root: string) => `b${(bootedAtMs(root) ?? 0) / 1000}`
+
+function text(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return undefined
+  }
+}
+
+const page = Buffer.allocUnsafe(4096)
+
+/** One read, no size asked first: half the price for the small files of /proc. */
+function small(path: string, encoding: 'latin1' | 'utf8' = 'latin1'): string | undefined {
+  let file: number | undefined
+  try {
+    file = openSync(path, 'r')
+    return page.toString(encoding, 0, readSync(file, page, 0, page.length, 0))
+  } catch {
+    return undefined
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+}
+
+function link(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+function names(path: string): string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    return []
+  }
+}
