@@ -12,6 +12,7 @@ test('the same exit codes and distinctions whatever language git speaks, and age
     const world = makeWorld()
     const repo = world.repository()
     world.git(repo, 'worktree', 'add', '-q', '-b', 'berth/taken', join(world.dir, 'elsewhere'))
+    const late = () => world.write(join(`${repo}.berths`, 't', 'late.txt'), 'late\n')
     const codes = [
       (
         await world.berth(
@@ -30,7 +31,7 @@ test('the same exit codes and distinctions whatever language git speaks, and age
       ).code,
       (await world.berth(['run', '--name', 'taken', '--command', 'true', '--repo', repo, 'go'], { env }))
         .code,
-      (await world.berth(['rm', 't', '--repo', repo], { env })).code,
+      (late(), await world.berth(['rm', 't', '--repo', repo], { env })).code,
       (await world.berth(['run', '--name', 'n', '--command', 'true', 'go'], { env, cwd: world.dir })).code,
       (await world.berth(['rm', 't', '--save', '--repo', repo], { env })).code,
     ]
