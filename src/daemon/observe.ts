@@ -17,7 +17,7 @@ export type Watched = OfRun & {
   quietMs: number
   /** Offset up to which the output's facts are recorded. */
   mark: number
-  /** Whether its output may tell anything: if not, it is not read here at all. */
+  /** Whether its output tells anything while it runs; if not, only its last words are read, at the end. */
   speaks: boolean
 }
 
@@ -59,6 +59,7 @@ type Attached = {
 const readBytes = 1024 * 1024
 const connectMs = 5_000
 const lastLinesCount = 20
+const lastWordsBytes = 256 * 1024
 const wordsMax = 300
 const hunt = { graceMs: 2_000, limitMs: 20_000 }
 
@@ -170,8 +171,8 @@ function finish(attached: Attached, exit: ExitRecord, { record, clock }: WatchIn
   attached.ended = true
   attached.quiet.close()
   const facts: Fact[] = []
-  if (attached.run.speaks)
-    for (let more = readOn(attached); more !== undefined; more = readOn(attached)) facts.push(...more)
+  if (!attached.run.speaks) attached.next = Math.max(0, exit.bytes - lastWordsBytes)
+  for (let more = readOn(attached); more !== undefined; more = readOn(attached)) facts.push(...more)
   facts.push(...attached.reading.end())
   if (exit.dropped > 0) facts.push({ kind: 'output.dropped', ...ofRun(attached), bytes: exit.dropped })
   if (exit.logEnded !== null)

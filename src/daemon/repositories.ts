@@ -1,30 +1,35 @@
 // The repositories that this loop serves: opened once, with what is asked of each only now and then.
 
-import { join } from 'node:path'
 import { BerthError } from '../core/errors.ts'
 import { type ProjectId } from '../core/event.ts'
 import { type Fleet } from '../core/fleet.ts'
 import { gitEnvironment } from '../git/git.ts'
 import { openRepository, type Repository } from '../git/open.ts'
-import { type RepositoryLock } from '../git/worktree.ts'
+import { type FetchState } from '../git/target.ts'
 import { privateDir } from '../store/files.ts'
-import { takeLock } from '../store/lock.ts'
 import { type StatePaths } from '../store/paths.ts'
 import { type Environment } from '../workspace/environment.ts'
+import { readPerson } from '../workspace/home.ts'
+import { type Person } from '../workspace/site.ts'
 
 export type Repositories = {
   /** The repository that `dir` lies in. Throws BerthError (docs/decisions/0034). */
   at(dir: string, caller: Environment): Promise<Repository>
   /** Of a known project, with the caller's environment. */
   of(project: ProjectId, fleet: Fleet, caller: Environment): Promise<Repository>
+  /** `now`: ms. Throws BerthError if git cannot read the person's settings. */
+  person(repo: Repository, caller: Environment, now: number): Promise<Person>
+  fetchState(project: ProjectId): FetchState
 }
 
-/** A repository's lock is held for one git command at a time; longer than this, something hangs. */
-const lockMs = 120_000
+/** What of the person's own set-up a task gets is asked once per person and repository, and kept this long. */
+const personMs = 60_000
 
 export function openRepositories(paths: StatePaths): Repositories {
   const hooksDir = privateDir(paths.emptyHooks)
   const known = new Map<ProjectId, Repository>()
+  const persons = new Map<string, Kept>()
+  const fetches = new Map<ProjectId, FetchState>()
   const at = async (dir: string, caller: Environment): Promise<Repository> => {
     const repo = await openRepository(dir, { hooksDir, env: caller })
     known.set(repo.id, repo)
@@ -42,17 +47,28 @@ export function openRepositories(paths: StatePaths): Repositories {
         throw new BerthError('not-found', `'${project.root}' is another repository now`, 'berth reconcile')
       return repo
     },
+    person: (repo, caller, now) => personOf(persons, { repo, caller, now }),
+    fetchState: id => {
+      const state = fetches.get(id) ?? {}
+      fetches.set(id, state)
+      return state
+    },
   }
 }
 
-/** One at a time per repository, over processes and state directories (docs/decisions/0037). */
-export const repositoryLock: RepositoryLock = async (commonDir, fn) => {
-  const folder = join(commonDir, 'berth')
-  const lock = await takeLock(join(privateDir(folder), 'lock.db'), { waitMs: lockMs })
-  if (!lock) throw new BerthError('git-busy', `another Berth holds '${folder}'`, 'berth doctor')
-  try {
-    return await fn()
-  } finally {
-    lock.release()
-  }
+type Kept = { at: number; person: Promise<Person> }
+
+function personOf(
+  persons: Map<string, Kept>,
+  { repo, caller, now }: { repo: Repository; caller: Environment; now: number },
+): Promise<Person> {
+  const { HOME, USERPROFILE, XDG_CONFIG_HOME } = caller
+  const key = JSON.stringify([repo.commonDir, HOME, USERPROFILE, XDG_CONFIG_HOME])
+  const before = persons.get(key)
+  if (before && now - before.at < personMs) return before.person
+  const person = readPerson(repo, caller)
+  persons.set(key, { at: now, person })
+  person.catch(() => persons.delete(key))
+  return person
 }
+

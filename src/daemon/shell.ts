@@ -41,6 +41,10 @@ export type Shell = {
   store: Store
   loop: Loop
   watch: Watch
+  /** Runs whose call was interrupted twice: they are killed at once. */
+  forced: Set<RunId>
+  /** Where a removal was typed: a removal from inside the worktree is refused. */
+  typedAt: Map<string, string>
   /** Aborted when this loop ends: what is under way stops and is done again by the next. */
   ended: AbortSignal
 }

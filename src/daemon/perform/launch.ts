@@ -7,15 +7,14 @@ import { type EnginePolicy } from '../../core/config.ts'
 import { type Run } from '../../core/run.ts'
 import { type Task } from '../../core/task.ts'
 import { type Engine, type Launch } from '../../engines/engine.ts'
-import { engineFor, engines } from '../../engines/index.ts'
+import { engineFor } from '../../engines/index.ts'
 import { platform } from '../../platform/platform.ts'
 import { type RunSpec } from '../../process/spawn.ts'
 import { atomicWrite, privateDir, readIfThere } from '../../store/files.ts'
-import { buildEnv, identityOf } from '../../workspace/environment.ts'
+import { environmentFor, insideOf, makeTemp } from '../../workspace/place.ts'
 import { type Site } from '../../workspace/site.ts'
-import { fleetOf, markerOf, type Shell } from '../shell.ts'
-import { findTools } from './tools.ts'
-import { passNames, secretsOf } from './site.ts'
+import { fleetOf, type Shell } from '../shell.ts'
+import { placeOf, secretsOf } from './site.ts'
 
 export type Prepared =
   | { is: 'ready'; spec: RunSpec; session: string | undefined; engine: Engine }
@@ -37,9 +36,14 @@ export async function prepareLaunch(ground: Ground): Promise<Prepared> {
   if (!program) return { is: 'refused', code: 'engine-missing', reason: missingText(policy, engine) }
   const prompt = promptText(ground)
   const promptFile = writePrompt(shell, task, run, prompt)
-  const temp = join(shell.socketDir, `t-${run.id.slice(0, 8)}`)
-  mkdirSync(temp, { recursive: true, mode: 0o700 })
-  const env = await environmentOf(ground, { policy, engine, temp, promptFile })
+  const temp = makeTemp(site, run.id)
+  const token = shell.tokens.of(run.id)
+  const env = environmentFor(site, placeOf(site, task, run.attempt), {
+    id: run.id,
+    token,
+    promptFile,
+    set: policy.env,
+  })
   const launch = engine.launch({
     program,
     prompt,
@@ -75,7 +79,7 @@ function specOf(
     socket: platform.socketPath(shell.runtimeDir, shell.stateId, run.id),
     file: launch.file,
     args: launch.args,
-    cwd: join(workspace.path, task.spec.cwd ?? site.policy.cwd ?? ''),
+    cwd: insideOf(workspace.path, task.spec.cwd ?? site.policy.cwd),
     env: { ...env, ...launch.env },
     stdin: takesPrompt ? { is: 'file', path: promptFile } : { is: 'none' },
     ...(task.spec.pty ? { pty: terminal } : {}),
@@ -86,44 +90,6 @@ function specOf(
     graceMs: site.policy.graceMs,
   }
 }
-
-async function environmentOf(
-  { shell, site, task, run, workspace }: Ground,
-  { policy, engine, temp, promptFile }: { policy: EnginePolicy; engine: Engine; temp: string; promptFile: string },
-): Promise<{ [name: string]: string }> {
-  const { git, toolHomes } = await findTools(site, shell.windows)
-  return buildEnv({
-    caller: site.caller,
-    windows: shell.windows,
-    home: workspace.home,
-    temp,
-    binDir: shell.binDir,
-    identity: identityOf(task.name),
-    git,
-    toolHomes,
-    pass: passNames(task, site.policy),
-    set: policy.env,
-    engineNames: foreignNames(engine),
-    task: {
-      task: task.name,
-      marker: markerOf(shell, run.id),
-      token: shell.tokens.of(run.id),
-      attempt: run.attempt,
-      promptFile,
-      repo: site.repo.root,
-      base: workspace.base,
-      target: workspace.target ?? '',
-      stateDir: shell.paths.dir,
-      worktree: workspace.path,
-      ports: workspace.ports,
-    },
-  })
-}
-
-/** Places and accounts of every engine: a run gets its own from `launch`, never one of the person's. */
-const foreignNames = (engine: Engine): string[] => [
-  ...new Set([...Object.values(engines).flatMap(each => each.ownNames), ...engine.ownNames]),
-]
 
 function promptText({ shell, task, run }: Ground): string {
   const brief = readIfThere(task.brief.file)?.toString('utf8')

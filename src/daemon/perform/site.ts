@@ -1,15 +1,15 @@
 // From an effect to what the other rooms need to know: the task as recorded, its repository, its policy.
 
-import { type ProjectPolicy } from '../../core/config.ts'
+import { commandTimeoutMs, type GatePolicy, type ProjectPolicy } from '../../core/config.ts'
 import { type RunId } from '../../core/event.ts'
 import { type Project } from '../../core/fleet.ts'
 import { type Run } from '../../core/run.ts'
 import { type Task } from '../../core/task.ts'
 import { engines } from '../../engines/index.ts'
-import { repositoryLock } from '../repositories.ts'
 import { dotEnvSecrets, secretValues } from '../secrets.ts'
 import { fleetOf, type OfTask, type Shell, taskOf } from '../shell.ts'
-import { type RunRecord, type Site, type WorkspaceRecord } from '../../workspace/site.ts'
+import { type Place } from '../../workspace/place.ts'
+import { makeRepositoryLock, type RunRecord, type Site, type WorkspaceRecord } from '../../workspace/site.ts'
 
 /** Everything an effect works on. Throws if the records do not hold it: then the effect has no ground. */
 export async function siteOf(shell: Shell, of: OfTask): Promise<Site & { record: Task; at: Project }> {
@@ -30,22 +30,31 @@ export async function projectSite(
   const repo = await shell.repositories.of(at.id, fleetOf(shell), caller)
   return {
     repo,
-    lock: repositoryLock,
+    lock: makeRepositoryLock(lockMs),
     state: shell.paths,
     stateId: shell.stateId,
+    runtimeDir: shell.socketDir,
     project: at.id,
     policy,
     caller,
+    person: await shell.repositories.person(repo, caller, shell.clock.wall()),
+    engineNames: foreignNames,
+    fetchState: shell.repositories.fetchState(at.id),
     now: shell.clock.wall,
   }
 }
+
+/** A repository's lock is held for one git command at a time; longer than this, something hangs. */
+const lockMs = 120_000
+
+/** Places and accounts of every engine: a run gets its own from its engine, never one of the person's. */
+const foreignNames = [...new Set(Object.values(engines).flatMap(each => each.ownNames))]
 
 /** Undefined until a workspace was claimed. */
 export function workspaceOf(task: Task): WorkspaceRecord | undefined {
   const { workspace } = task
   if (!workspace) return undefined
   return {
-    task: task.name,
     path: workspace.path,
     branch: workspace.branch,
     home: workspace.home,
@@ -81,5 +90,29 @@ export function secretsOf(site: Site, task: Task): string[] {
   const set = site.policy.engines[task.spec.engine]?.env ?? {}
   return [...new Set([...secretValues(site.caller), ...secretValues(set), ...dotEnvSecrets(site.repo.root)])]
 }
+
+/** Where programs of a task run. */
+export function placeOf(site: Site, task: Task, attempt = task.runs.at(-1)?.attempt ?? 1): Place {
+  const { workspace } = task
+  if (workspace?.phase !== 'ready') throw new Error(`the workspace of '${task.name}' is not ready`)
+  return {
+    task: task.name,
+    path: workspace.path,
+    home: workspace.home,
+    ports: workspace.ports,
+    base: workspace.base,
+    target: shortName(workspace.target ?? ''),
+    attempt,
+    pass: passNames(task, site.policy),
+    secrets: secretsOf(site, task),
+  }
+}
+
+const shortName = (ref: string): string => ref.replace(/^refs\/heads\//, '')
+
+/** The gates of a task: its own shell lines, or the project's. */
+export const gatesOf = (site: Site, task: Task): GatePolicy[] =>
+  task.spec.gates?.map(run => ({ name: run, run, timeoutMs: commandTimeoutMs, mayWrite: false })) ??
+  site.policy.gates
 
 export const runOf = (task: Task, run: RunId): Run | undefined => task.runs.find(({ id }) => id === run)

@@ -1,0 +1,40 @@
+// Every effect of core/effect.ts and the one function that performs it. Each may be asked twice.
+
+import { unreachable } from '../core/errors.ts'
+import { type Perform } from './loop.ts'
+import { performCollect } from './perform/collect.ts'
+import { performEnd } from './perform/end.ts'
+import { performIntegrate, performLand } from './perform/landing.ts'
+import { performPrepare } from './perform/prepare.ts'
+import { performStart } from './perform/start.ts'
+import { performTeardown } from './perform/teardown.ts'
+import { performVerify } from './perform/verify.ts'
+import { type Shell } from './shell.ts'
+
+/** Acts on the world as the loop decided. `shell` is complete by the time the first effect is asked for. */
+export const makePerform =
+  (shell: Shell): Perform =>
+  async (effect, { signal, record }) => {
+    // Facts of an effect under way reach the log before the effect goes on.
+    const voice = { signal, onFact: async (fact: Parameters<typeof record>[0][number]) => void record([fact]) }
+    switch (effect.do) {
+      case 'prepare':
+        return performPrepare(shell, effect, voice)
+      case 'start':
+        return performStart(shell, effect, voice)
+      case 'end':
+        return performEnd(shell, effect)
+      case 'collect':
+        return performCollect(shell, effect, voice)
+      case 'verify':
+        return performVerify(shell, effect, voice)
+      case 'integrate':
+        return performIntegrate(shell, effect, voice)
+      case 'land':
+        return performLand(shell, effect, voice)
+      case 'teardown':
+        return performTeardown(shell, effect, voice)
+      default:
+        return unreachable(effect)
+    }
+  }

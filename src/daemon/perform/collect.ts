@@ -1,0 +1,129 @@
+// Effect `collect`: after a run its tree is ended, its worktree is looked at, and what it left is committed.
+
+import { type Effect } from '../../core/effect.ts'
+import { type Fact } from '../../core/event.ts'
+import { type Outcome, type RunEnd } from '../../core/outcome.ts'
+import { type Run } from '../../core/run.ts'
+import { type Task } from '../../core/task.ts'
+import { type Changes, changesSince } from '../../git/changes.ts'
+import { commitLeft, type Withheld } from '../../git/commit.ts'
+import { inDirectory } from '../../git/git.ts'
+import { operationInProgress } from '../../git/survey.ts'
+import { platform } from '../../platform/platform.ts'
+import { readLedger } from '../../workspace/copies.ts'
+import { identityOf } from '../../workspace/environment.ts'
+import { type Site, type Voice, workspaceMark } from '../../workspace/site.ts'
+import { markerOf, type OfRun, type Shell } from '../shell.ts'
+import { escapedPaths } from './escaped.ts'
+import { runOf, secretsOf, siteOf } from './site.ts'
+import { workFacts } from './work.ts'
+
+const treeLimits = { graceMs: 2_000, limitMs: 20_000 }
+
+export type Ground = { shell: Shell; site: Site; record: Task; run: Run; of: OfRun; path: string }
+export type Counted = Changes & { is: 'changes' }
+
+export async function performCollect(
+  shell: Shell,
+  effect: Effect & { do: 'collect' },
+  voice: Voice,
+): Promise<Fact[]> {
+  const { record, at: _at, ...site } = await siteOf(shell, effect)
+  const { project, task, run: id } = effect
+  const of = { project, task, run: id }
+  const run = runOf(record, id)
+  if (!run || record.workspace?.phase !== 'ready' || run.state.phase !== 'over')
+    return [{ kind: 'run.collected', ...of, outcome: { is: 'unknown', step: 'collect', reason: 'its workspace is gone' } }]
+  const ground: Ground = { shell, site, record, run, of, path: record.workspace.path }
+  const left = await endTree(ground)
+  if (left !== undefined) return [collected(of, { is: 'unknown', step: 'kill', reason: left })]
+  const base = run.base ?? record.workspace.base
+  const worktree = inDirectory(site.repo, ground.path)
+  const changes = await changesSince(worktree, base, { signal: voice.signal })
+  if (voice.signal.aborted) return []
+  if (changes.is === 'unknown') return [collected(of, { is: 'unknown', step: 'changes', reason: changes.reason })]
+  const outcome = await outcomeOf(ground, changes, base)
+  const facts = await workFacts(ground, changes, base, outcome.is === 'done' ? outcome.commit : undefined)
+  return [...facts, collected(of, outcome)]
+}
+
+/** All that the run started and that still lives; why not, if something cannot be ended. */
+async function endTree({ shell, site, record, run, path }: Ground): Promise<string | undefined> {
+  const pids = run.pid !== undefined && run.startedAt !== undefined ? [{ pid: run.pid, start: run.startedAt }] : []
+  const marked = await platform.endTree({ marker: markerOf(shell, run.id), leaders: pids }, treeLimits)
+  const holders = platform.holdersOf(path, {
+    marker: workspaceMark(site, record.name),
+    leaders: pids,
+    ...(record.workspace ? { since: record.workspace.since.at } : {}),
+    cwdOnly: true,
+  })
+  const tied = holders.ours.map(({ pid, start }) => ({ pid, start }))
+  const more = tied.length > 0 ? await platform.endTree({ pids: tied }, treeLimits) : { left: [] }
+  const left = [...marked.left, ...more.left]
+  if (left.length === 0) return undefined
+  return `cannot end ${left.map(({ pid, command }) => `${pid} '${command.slice(0, 80)}'`).join(', ')}`
+}
+
+async function outcomeOf(ground: Ground, changes: Counted, base: string): Promise<Outcome> {
+  const { run } = ground
+  if (run.state.phase !== 'over') return { is: 'unknown', step: 'collect', reason: 'it is not over' }
+  if (run.state.why !== undefined) return { is: 'stopped', why: run.state.why }
+  const { ended } = run.state
+  if (ended.how === 'lost')
+    return { is: 'failed', reason: ended.reason, evidence: ended.reason, transient: true, escaped: [] }
+  const { end } = ended
+  if (end.is === 'ended') return afterGood(ground, changes, base, end.denied)
+  return afterBad(ground, changes, end)
+}
+
+async function afterBad(
+  ground: Ground,
+  changes: Counted,
+  end: Exclude<RunEnd, { is: 'ended' }>,
+): Promise<Outcome> {
+  if (end.is === 'limited' || end.is === 'signed-out') return end
+  const escaped = hasWork(changes) ? [] : await escapedPaths(ground)
+  if (end.is === 'cut-off')
+    return { is: 'failed', reason: end.reason, evidence: end.reason, transient: true, escaped }
+  const cause = end.cause === undefined ? {} : { cause: end.cause }
+  return { is: 'failed', reason: end.reason, evidence: end.evidence, transient: end.transient, escaped, ...cause }
+}
+
+async function afterGood(ground: Ground, changes: Counted, base: string, denied: string[]): Promise<Outcome> {
+  if (!hasWork(changes)) return { is: 'no-work', denied, escaped: await escapedPaths(ground) }
+  const worktree = inDirectory(ground.site.repo, ground.path)
+  const left = changes.dirty ? await commitRest(ground, changes) : { commit: changes.head, files: 0, withheld: [] }
+  const counted = left.files > 0 ? await changesSince(worktree, base) : changes
+  if (counted.is === 'unknown') return { is: 'unknown', step: 'changes', reason: counted.reason }
+  if (left.commit === base && left.withheld.length === 0) return { is: 'no-work', denied, escaped: await escapedPaths(ground) }
+  const { files, insertions, deletions, commits } = counted
+  return {
+    is: 'done',
+    commit: left.commit,
+    changes: { files, insertions, deletions, commits },
+    uncommitted: left.files > 0,
+    withheld: left.withheld,
+  }
+}
+
+const hasWork = (changes: Counted): boolean => changes.commits > 0 || changes.files > 0 || changes.dirty
+
+/** What an agent that ended well left uncommitted (docs/decisions/0020). */
+async function commitRest(
+  { site, record, run, path }: Ground,
+  changes: Counted,
+): Promise<{ commit: string; files: number; withheld: Withheld[] }> {
+  const worktree = inDirectory(site.repo, path)
+  const operation = await operationInProgress(worktree)
+  if (operation !== null)
+    return { commit: changes.head, files: 0, withheld: [{ path: operation, why: 'operation' }] }
+  const secrets = secretsOf(site, record).map(secret => Buffer.from(secret))
+  return commitLeft(worktree, {
+    identity: identityOf(record.name),
+    message: `berth: uncommitted work of ${record.name}#${run.attempt}`,
+    ledger: readLedger(site, record.name).map(({ path: known }) => known),
+    isSecret: bytes => secrets.some(secret => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(secret)),
+  })
+}
+
+const collected = (of: OfRun, outcome: Outcome): Fact => ({ kind: 'run.collected', ...of, outcome })
