@@ -187,7 +187,7 @@ function environment(at: Git, options: GitOptions): Environment {
 
 /** A lock of another program, or an entry that another program is just writing (case 08). */
 const isLockFailure = (err: string): boolean =>
-  lockFileOf(err) !== undefined || /failed to read [^\n]*commondir|bad object worktrees\/|cannot lock ref/.test(err)
+  lockFileOf(err) !== undefined || /failed to read [^\n]*commondir|bad object worktrees\//.test(err)
 
 const pause = (ms: number): Promise<void> =>
   new Promise(resolve => {

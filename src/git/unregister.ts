@@ -1,0 +1,98 @@
+// Taking one worktree out of git's registry: copied first, exactly one, verified by the list. Never a prune.
+
+import { constants, cp, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type ErrorCode } from '../core/errors.ts'
+import { failure, git, inDirectory, type GitResult } from './git.ts'
+import { entryAt, entryDirOf, listWorktrees, type WorktreeEntry } from './list.ts'
+import { type Repository } from './open.ts'
+import { type RepositoryLock } from './worktree.ts'
+
+export type UnregisterRequest = {
+  /** The worktree's path, as recorded. Nothing may be there any more. */
+  path: string
+  /** Where the copy of git's entry goes: `<managed root>/.trash/<id>.git`. */
+  trash: string
+  lock: RepositoryLock
+  /** Go on over a lock: it is ours, or a person said so. */
+  unlock?: boolean
+}
+
+export type UnregisterOutcome =
+  | { is: 'unregistered'; copy: string }
+  | { is: 'already' }
+  | { is: 'refused'; code: ErrorCode; reason: string }
+  | { is: 'failed'; step: string; reason: string }
+
+/**
+ * Takes exactly one entry out of git, after a copy of it was made at `trash` (docs/decisions/0008). The directory
+ * must have been moved aside. A change elsewhere in the list is a failure that says so (law 4).
+ */
+export async function unregister(repo: Repository, request: UnregisterRequest): Promise<UnregisterOutcome> {
+  if (await lstat(request.path).catch(() => undefined)) {
+    return { is: 'refused', code: 'refused', reason: `'${request.path}' is still there` }
+  }
+  const entryDir = await entryDirOf(repo, request.path)
+  if (entryDir) {
+    const copied = await copyEntry(entryDir, request.trash)
+    if (copied) return { is: 'failed', step: 'copy', reason: copied }
+  }
+  return request.lock(repo.commonDir, () => takeOut(repo, request))
+}
+
+async function takeOut(repo: Repository, request: UnregisterRequest): Promise<UnregisterOutcome> {
+  const before = await listWorktrees(repo)
+  if (before.is === 'unknown') return { is: 'failed', step: 'list', reason: before.reason }
+  const entry = await entryAt(before.entries, request.path)
+  if (!entry) {
+    const left = await entryDirOf(repo, request.path)
+    return left ? { is: 'failed', step: 'list', reason: `git cannot read its entry '${left}'` } : { is: 'already' }
+  }
+  if (entry.main) return { is: 'refused', code: 'not-ours', reason: `'${entry.path}' is the repository's main worktree` }
+  if (entry.locked !== null && request.unlock !== true) {
+    return { is: 'refused', code: 'locked', reason: `'${entry.path}' is locked: ${entry.locked || 'no reason given'}` }
+  }
+  const result = await remove(repo, entry)
+  const after = await listWorktrees(repo)
+  if (after.is === 'unknown') return { is: 'failed', step: 'verify', reason: after.reason }
+  const there = new Set(after.entries.map(each => each.path))
+  if (there.has(entry.path)) return { is: 'failed', step: 'remove', reason: failure(repo, ['worktree remove'], result).message }
+  const lost = before.entries.find(each => each !== entry && !there.has(each.path))
+  if (lost) return { is: 'failed', step: 'verify', reason: `another worktree left the list: '${lost.path}'` }
+  return { is: 'unregistered', copy: request.trash }
+}
+
+async function remove(repo: Repository, entry: WorktreeEntry): Promise<GitResult> {
+  const at = inDirectory(repo, repo.root)
+  if (entry.locked !== null) await git(at, ['worktree', 'unlock', entry.path], { lockMs: 10_000 })
+  return git(at, ['worktree', 'remove', '--force', entry.path], { lockMs: 10_000 })
+}
+
+/** A whole copy or none: made beside and renamed. An earlier whole copy is kept. Returns why not, if not. */
+async function copyEntry(entryDir: string, trash: string): Promise<string | undefined> {
+  if (await lstat(trash).catch(() => undefined)) return undefined
+  const part = `${trash}.part`
+  try {
+    await mkdir(dirname(trash), { recursive: true })
+    await rm(part, { recursive: true, force: true })
+    await cp(entryDir, part, { recursive: true, verbatimSymlinks: true, errorOnExist: true, force: false, mode: constants.COPYFILE_FICLONE })
+    const [wanted, got] = await Promise.all([sizesIn(entryDir), sizesIn(part)])
+    if (wanted !== got) return `the copy of '${entryDir}' is not whole`
+    await rename(part, trash)
+    return undefined
+  } catch (error) {
+    await rm(part, { recursive: true, force: true }).catch(() => undefined)
+    return `git's entry cannot be copied to '${trash}': ${error instanceof Error ? error.message : String(error)}`
+  }
+}
+
+/** Every file below with its size, as one text to compare. */
+async function sizesIn(folder: string, below = ''): Promise<string> {
+  const rows: string[] = []
+  for (const item of (await readdir(join(folder, below), { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const name = join(below, item.name)
+    if (item.isDirectory()) rows.push(await sizesIn(folder, name))
+    else rows.push(`${name} ${(await lstat(join(folder, name))).size}`)
+  }
+  return rows.join('\n')
+}
