@@ -9,17 +9,24 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  statfsSync,
   statSync,
   unlinkSync,
   writeSync,
 } from 'node:fs'
 import { createHash } from 'node:crypto'
+import { constants } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { BerthError } from '../core/errors.ts'
 
 export const privateFileMode = 0o600
 export const privateDirMode = 0o700
 export const reserveBytes = 16 * 1024 * 1024
+
+const sqliteReadOnly = 8
+const sqliteIo = 10
+const sqliteFull = 13
+const sqliteIndexSize = 4874
 
 /** Replaces `file` by `bytes`, synced: a reader, or a crash, finds the old or the new content whole. */
 export function atomicWrite(file: string, bytes: string | Uint8Array, mode = privateFileMode): void {
@@ -83,12 +90,13 @@ export function removeIfThere(file: string): void {
 }
 
 /**
- * Sets `bytes` of the disk aside in `file`, to be given up when it is full (docs/decisions/0010). Never fails: without
- * room there is no reserve.
+ * Sets `bytes` of the disk aside in `file`, to be given up when it is full (docs/decisions/0010). Never fails: where
+ * less than twice that is free there is no reserve.
  */
 export function makeReserve(file: string, bytes = reserveBytes): 'there' | 'no-room' {
-  const size = sizeIfThere(file)
-  if (size === bytes) return 'there'
+  if (sizeIfThere(file) === bytes) return 'there'
+  const { bavail, bsize } = statfsSync(dirname(file))
+  if (bavail * bsize < 2 * bytes) return 'no-room'
   // Bytes that no file system can compress away; always the same, so that no randomness is asked for.
   const block = createHash('shake256', { outputLength: Math.min(bytes, 1024 * 1024) })
     .update('reserve')
@@ -115,12 +123,25 @@ export function releaseReserve(file: string): 'released' | 'none' {
 }
 
 /** Whether `error`, of the file system or of SQLite, says that the disk or the quota is full. */
-export const isFull = (error: unknown): boolean =>
-  codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT' || sqliteCode(error) === 13
+export function isFull(error: unknown): boolean {
+  const { code, errcode, systemErrno } = (error ?? {}) as {
+    code?: string
+    errcode?: number
+    systemErrno?: number
+  }
+  if (code === 'ENOSPC' || code === 'EDQUOT') return true
+  // SQLite says "full" only for a failed write; a failed sync, or growing its shared index, is an input or output error.
+  return (
+    sqliteCode(error) === sqliteFull ||
+    errcode === sqliteIndexSize ||
+    (sqliteCode(error) === sqliteIo &&
+      (systemErrno === constants.errno.ENOSPC || systemErrno === constants.errno.EDQUOT))
+  )
+}
 
 /** Whether `error`, of the file system or of SQLite, says that nothing may be written there. */
 export const isReadOnly = (error: unknown): boolean =>
-  ['EROFS', 'EACCES', 'EPERM'].includes(codeOf(error) ?? '') || sqliteCode(error) === 8
+  ['EROFS', 'EACCES', 'EPERM'].includes(codeOf(error) ?? '') || sqliteCode(error) === sqliteReadOnly
 
 export const isMissing = (error: unknown): boolean =>
   codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'

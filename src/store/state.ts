@@ -1,7 +1,13 @@
 // The state directory as a whole: whether this Berth may use it, and its id.
 
-import { type StatePaths } from './paths.ts'
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { BerthError } from '../core/errors.ts'
+import { atomicWrite, privateDir, readIfThere, storageError } from './files.ts'
+import { type StatePaths, statePaths } from './paths.ts'
+import { schemaVersion } from './schema.ts'
 
+/** `schema`: of database and segments; a newer one is refused, every older one is read. */
 export type StateId = { stateId: string; schema: number; madeAt: number }
 
 export type StateOptions = { isNetworkFileSystem?: (path: string) => boolean } & (
@@ -11,9 +17,85 @@ export type StateOptions = { isNetworkFileSystem?: (path: string) => boolean } &
 
 /**
  * Checks the state directory and makes it with its id if it is new; read-only it makes nothing. Throws BerthError
- * `state-newer` (written by a newer Berth), `state-network` (docs/decisions/0036), `state-read-only`, `disk-full`, and
- * read-only also `not-found` (nothing was ever recorded there).
+ * `state-newer` (written by a newer Berth), `state-network` (docs/decisions/0036), `path-refused` (a folder of something
+ * else), `state-read-only`, `disk-full`, and read-only also `not-found` (nothing was ever recorded there).
  */
 export function openState(dir: string, options: StateOptions): { id: StateId; paths: StatePaths } {
-  throw new Error(`not built yet: ${dir} ${String(options.readOnly)}`)
+  const paths = statePaths(resolve(dir))
+  if (options.isNetworkFileSystem?.(nearestFolder(paths.dir)) === true)
+    throw new BerthError(
+      'state-network',
+      `'${paths.dir}' is on a network file system`,
+      'BERTH_STATE_DIR=<a local folder> berth …',
+    )
+  const found = readId(paths)
+  if (found !== undefined && found.schema > schemaVersion) throw newer(paths.dir, found.schema)
+  if (options.readOnly === true) {
+    if (found === undefined)
+      throw new BerthError('not-found', `nothing was ever recorded in '${paths.dir}'`, 'berth run')
+    return { id: found, paths }
+  }
+  if (found === undefined) refuseForeign(paths.dir)
+  try {
+    for (const made of [paths.dir, paths.facts, paths.private]) privateDir(made)
+    accessSync(paths.dir, constants.W_OK)
+  } catch (error) {
+    throw storageError(error, paths.dir)
+  }
+  const id = found ?? { stateId: options.newId(), schema: schemaVersion, madeAt: options.now() }
+  if (found === undefined) writeId(paths, id)
+  return { id, paths }
+}
+
+/** Says in the state directory which schema it has now. Twice, so that one damaged file does not cost the identity. */
+export function writeId(paths: StatePaths, id: StateId): void {
+  const text = `${JSON.stringify(id)}\n`
+  atomicWrite(idCopy(paths), text)
+  atomicWrite(paths.id, text)
+}
+
+export const newer = (dir: string, schema: number): BerthError =>
+  new BerthError(
+    'state-newer',
+    `'${dir}' was written by a newer berth (schema ${schema}, this one knows ${schemaVersion})`,
+    'npm install -g berth@latest',
+  )
+
+function readId(paths: StatePaths): StateId | undefined {
+  return [paths.id, idCopy(paths)].map(parseId).find(id => id !== undefined)
+}
+
+function parseId(file: string): StateId | undefined {
+  const bytes = readIfThere(file)
+  if (bytes === undefined) return undefined
+  try {
+    const id = JSON.parse(bytes.toString()) as StateId | null
+    return typeof id?.stateId === 'string' && Number.isInteger(id.schema) ? id : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const idCopy = (paths: StatePaths): string => join(paths.facts, 'id.json')
+
+/** Everything Berth itself puts into a state directory, and what file systems put at their root. */
+const ownNames =
+  /^(id\.json|berth\.db.*|sealed\.json|lock\.db.*|daemon\..*|facts|damaged|reserve|private|runs|homes|supervisor|empty-hooks|bin|worktrees|lost\+found|\..*\.tmp)$/
+
+/** A folder with other things in it is not made private and filled with ours. */
+function refuseForeign(dir: string): void {
+  if (!existsSync(dir)) return
+  const foreign = readdirSync(dir).find(name => !ownNames.test(name))
+  if (foreign !== undefined)
+    throw new BerthError(
+      'path-refused',
+      `'${dir}' is no state directory: it holds '${foreign}'`,
+      `BERTH_STATE_DIR='${join(dir, 'berth')}' berth …`,
+    )
+}
+
+function nearestFolder(dir: string): string {
+  let at = dir
+  while (!existsSync(at) && dirname(at) !== at) at = dirname(at)
+  return at
 }

@@ -1,6 +1,10 @@
 // The store's interface: what every backend offers, and the way in to the embedded one.
 
 import { type Event, type Fact, type ProjectId, type RunId, type TaskName } from '../core/event.ts'
+import { storageError } from './files.ts'
+import { openReader } from './reader.ts'
+import { openState } from './state.ts'
+import { openWriter } from './writer.ts'
 
 /** What to read. All given conditions must hold; order is by `seq`. */
 export type Query = {
@@ -64,5 +68,15 @@ export type OpenOptions = {
  * Throws BerthError `state-newer`, `state-network`, `state-read-only`, `disk-full`, `not-found` (read-only, no state).
  */
 export function openStore(dir: string, options: OpenOptions): Store {
-  throw new Error(`not built yet: ${dir} ${options.host}`)
+  const network = options.isNetworkFileSystem && { isNetworkFileSystem: options.isNetworkFileSystem }
+  if (options.readOnly === true) {
+    const { id, paths } = openState(dir, { readOnly: true, ...network })
+    return openReader(paths, id)
+  }
+  const { id, paths } = openState(dir, { now: options.now, newId: options.newId, ...network })
+  try {
+    return openWriter(paths, id, options)
+  } catch (error) {
+    throw storageError(error, paths.dir)
+  }
 }
