@@ -45,6 +45,9 @@ export type TaskSpec = {
   cwd?: string
 }
 
+/** What a person can wave through: work that no gate saw, protected paths, files left out, an end without work. */
+export type Approval = 'uncommitted-work' | 'protected' | 'withheld' | 'no-work'
+
 export type Question = { id: string; text: string; choices: string[] }
 
 export type Loss = {
@@ -142,6 +145,8 @@ export type StateFact =
   | ({ kind: 'task.resumed'; by: string } & OfTask)
   | ({ kind: 'task.dropped'; by: string } & OfTask)
   | ({ kind: 'task.land-asked'; by: string } & OfTask)
+  /** A person looked at exactly this commit and lets it go on in spite of `what`. */
+  | ({ kind: 'task.approved'; commit: string; what: Approval; by: string } & OfTask)
   | ({
       kind: 'task.held'
       reason: 'consent' | 'diverged' | 'target' | 'disk' | 'config'
@@ -163,6 +168,8 @@ export type StateFact =
       tookUp?: number
       notices: string[]
       ports?: number[]
+      /** Full name of the branch that its work lands on. */
+      target?: string
     } & OfTask)
   | ({ kind: 'workspace.failed'; step: string; reason: string; hint?: string; tail?: string[] } & OfTask)
   | ({ kind: 'workspace.stuck'; step: string; reason: string; holders: Holder[] } & OfTask)
@@ -260,7 +267,8 @@ export type StateFact =
       changes: ChangeCount
       uncommitted: boolean
     } & OfTask)
-  | ({ kind: 'task.red'; commit: string; gate: string; reason: string } & OfTask)
+  /** `unknown`: the gates could not be judged at all, and no agent is asked to mend it. */
+  | ({ kind: 'task.red'; commit: string; gate: string; reason: string; unknown?: true } & OfTask)
   | ({ kind: 'task.withdrawn'; commit: string; reason: string } & OfTask)
   | ({ kind: 'landing.claimed'; commit: string; target: string } & OfTask)
   | ({ kind: 'landing.tested'; commit: string; target: string; tip: string; merge: string } & OfTask)

@@ -1,0 +1,244 @@
+// The ways out of an attention item: what a person can choose, and what fact the choice becomes.
+
+import { type Action } from './api.ts'
+import { type Item } from './attention.ts'
+import { type Fact, type TeardownMode } from './event.ts'
+import { type Task, isBare, latestRun } from './task.ts'
+import { plainRemoval } from './workspace.ts'
+
+/** An action with the facts that it becomes. */
+type Way = Action & { facts(by: string): Fact[] }
+
+export type Answered = { is: 'facts'; facts: Fact[] } | { is: 'refused'; reason: string; hint: string }
+
+export const actionsOf = (item: Item): Action[] =>
+  waysOf(item).map(({ key, label, command }) => ({ key, label, command }))
+
+/** What an answer to an item becomes. `null` declines a question. */
+export function answerFacts(item: Item, answer: string | null, by: string): Answered {
+  const { subject, id, project, task } = item
+  const of = { project, ...(task === undefined ? {} : { task: task.name }) }
+  const answered: Fact = { kind: 'attention.answered', item: id, answer: answer ?? '', by, ...of }
+  if (subject.is === 'question') {
+    const { run, question } = subject
+    const { choices } = question
+    if (answer !== null && choices.length > 0 && !choices.includes(answer))
+      return refused(item, answer, choices)
+    const fact: Fact = {
+      kind: 'question.answered',
+      project,
+      task: subject.task.name,
+      run: run.id,
+      id: question.id,
+      answer,
+      by,
+    }
+    return { is: 'facts', facts: [fact, answered] }
+  }
+  const ways = waysOf(item)
+  const way = ways.find(({ key }) => key === answer)
+  if (way === undefined)
+    return refused(
+      item,
+      answer ?? '',
+      ways.map(({ key }) => key),
+    )
+  return { is: 'facts', facts: [...way.facts(by), answered] }
+}
+
+function refused(item: Item, answer: string, choices: string[]): Answered {
+  const list = choices.map(choice => `'${choice}'`).join(', ')
+  const reason =
+    answer === ''
+      ? `'${item.id}' wants one of ${list}`
+      : `'${answer}' is no answer to '${item.id}': it takes ${list}`
+  return { is: 'refused', reason, hint: `berth answer ${item.id} ${quoted(choices[0] ?? '')}` }
+}
+
+function waysOf(item: Item): Way[] {
+  const { subject } = item
+  switch (subject.is) {
+    case 'question':
+      return subject.question.choices.length > 0
+        ? subject.question.choices.map(choice => answerWay(item, choice, choice, []))
+        : [
+            {
+              key: 'text',
+              label: 'answer in your own words',
+              command: `berth answer ${item.id} "…"`,
+              facts: () => [],
+            },
+          ]
+    case 'run':
+      return runWays(item, subject.task, subject.run.id)
+    case 'task':
+      return taskWays(item, subject.task)
+    case 'held': {
+      const released = subject.tasks.map(
+        task => ({ kind: 'task.released', reason: subject.reason, ...of(task) }) as const,
+      )
+      const opened = subject.reason === 'disk' ? [{ kind: 'admission.opened', by: 'answer' } as const] : []
+      return [answerWay(item, 'resume', 'try again', [...opened, ...released])]
+    }
+    case 'consent': {
+      const { id: project, hash } = subject.project
+      return [
+        byWay(item, 'approve', 'let Berth run these commands', by => [
+          { kind: 'consent.given', project, hash, by },
+        ]),
+      ]
+    }
+    case 'refused':
+      return [{ key: 'config', label: 'see the configuration', command: 'berth config', facts: () => [] }]
+    case 'account': {
+      const { engine, account } = subject
+      return [
+        byWay(item, 'done', `signed in again: go on`, by => [
+          { kind: 'account.signed-in', engine, account, by },
+        ]),
+      ]
+    }
+    case 'disk':
+      return [byWay(item, 'resume', 'there is room again: go on', by => [{ kind: 'admission.opened', by }])]
+    case 'damaged':
+      return [answerWay(item, 'seen', 'noted', [])]
+  }
+}
+
+const of = (task: Task): { project: string; task: string } => ({ project: task.project, task: task.name })
+
+const byWay = (item: Item, key: string, label: string, facts: (by: string) => Fact[]): Way => ({
+  key,
+  label,
+  command: `berth answer ${item.id} ${quoted(key)}`,
+  facts,
+})
+
+const answerWay = (item: Item, key: string, label: string, facts: readonly Fact[]): Way =>
+  byWay(item, key, label, () => [...facts])
+
+const quoted = (text: string): string =>
+  /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+
+function runWays(item: Item, task: Task, run: string): Way[] {
+  const stop: Way = {
+    key: 'stop',
+    label: 'stop it, keep the workspace',
+    command: `berth stop ${task.name}`,
+    facts: by => [{ kind: 'task.stopped', by, ...of(task) }],
+  }
+  const facts = [
+    { kind: 'run.reported', run, activity: 'working', note: '', from: 'clock', ...of(task) } as const,
+  ]
+  return [answerWay(item, 'wait', 'let it go on', facts), stop]
+}
+
+function taskWays(item: Item, task: Task): Way[] {
+  switch (item.kind) {
+    case 'leftover':
+      return task.removal === undefined ? [retryWay(task), removeWay(task, {})] : leftoverWays(task)
+    case 'approve':
+      return [approveWay(item, task), retryWay(task), removeWay(task, {})]
+    case 'conflict':
+      return [retryWay(task), landWay(task, 'you resolved it: land it again'), removeWay(task, {})]
+    case 'target':
+      return [landWay(task, 'try to land it again'), retryWay(task), removeWay(task, {})]
+    case 'gate':
+      return item.code === 'gate' && task.landing !== undefined
+        ? [retryWay(task), landWay(task, 'land it again'), removeWay(task, {})]
+        : [retryWay(task), removeWay(task, {})]
+    case 'decide':
+      return decideWays(item, task)
+    default: {
+      const accept = acceptWay(item, task)
+      return [retryWay(task), ...(accept === undefined ? [] : [accept]), removeWay(task, {})]
+    }
+  }
+}
+
+const retryWay = (task: Task): Way => ({
+  key: 'retry',
+  label: 'another attempt',
+  command: `berth retry ${task.name}`,
+  facts: by => [{ kind: 'task.retried', by, ...of(task) }],
+})
+
+const landWay = (task: Task, label: string): Way => ({
+  key: 'land',
+  label,
+  command: `berth land ${task.name}`,
+  facts: by => [{ kind: 'task.land-asked', by, ...of(task) }],
+})
+
+function removeWay(task: Task, how: Partial<TeardownMode>): Way {
+  const flag = how.discard === true ? ' --discard' : how.save === true ? ' --save' : ''
+  const label =
+    how.discard === true
+      ? 'remove it and lose what is named'
+      : how.save === true
+        ? 'save its work and remove it'
+        : 'remove it'
+  const mode: TeardownMode = { ...plainRemoval, ...how }
+  return {
+    key: how.discard === true ? 'discard' : how.save === true ? 'save' : 'rm',
+    label,
+    command: `berth rm ${task.name}${flag}`,
+    facts: by => [
+      isBare(task)
+        ? { kind: 'task.dropped', by, ...of(task) }
+        : { kind: 'teardown.asked', mode, ...of(task) },
+    ],
+  }
+}
+
+const leftoverWays = (task: Task): Way[] =>
+  task.removal?.phase === 'refused'
+    ? [removeWay(task, { save: true }), removeWay(task, { discard: true })]
+    : [
+        removeWay(task, {
+          save: task.removal?.mode.save ?? false,
+          discard: task.removal?.mode.discard ?? false,
+        }),
+      ]
+
+function approveWay(item: Item, task: Task): Way {
+  const commit = task.verification?.commit ?? ''
+  const what = item.code === 'protected' ? 'protected' : 'uncommitted-work'
+  return byWay(item, 'approve', 'land exactly this commit', by => [
+    { kind: 'task.approved', commit, what, by, ...of(task) },
+  ])
+}
+
+function decideWays(item: Item, task: Task): Way[] {
+  const run = latestRun(task)
+  if (item.subject.is !== 'task' || item.subject.stage.is !== 'decide') {
+    const reason = 'a person takes the branch as it is now'
+    const commit = task.verification?.commit ?? ''
+    return [
+      answerWay(item, 'take', 'verify the branch as it is now', [
+        { kind: 'task.withdrawn', commit, reason, ...of(task) },
+      ]),
+      removeWay(task, {}),
+    ]
+  }
+  const { commit } = item.subject.stage
+  const approve = byWay(item, 'go-on', 'go on without these files', by => [
+    { kind: 'task.approved', commit, what: 'withheld', by, ...of(task) },
+  ])
+  const take = {
+    kind: 'task.withdrawn',
+    commit,
+    reason: 'a person asked to look again',
+    ...of(task),
+  } as const
+  const again = run === undefined ? [] : [answerWay(item, 'look-again', 'look at the worktree again', [take])]
+  return [approve, ...again, retryWay(task), removeWay(task, {})]
+}
+
+function acceptWay(item: Item, task: Task): Way | undefined {
+  const base = latestRun(task)?.base
+  if (item.code !== 'no-work' || base === undefined) return undefined
+  return byWay(item, 'accept', 'it is done as it is', by => [
+    { kind: 'task.approved', commit: base, what: 'no-work', by, ...of(task) },
+  ])
+}

@@ -1,0 +1,287 @@
+// What the end of a run means, and whether the task deserves another attempt, when, or a person.
+
+import { type ProjectPolicy } from './config.ts'
+import { type EndWhy } from './effect.ts'
+import { type ReasonCode, reasonCodes } from './api.ts'
+import { type Outcome } from './outcome.ts'
+import { type Run, hostRestarted, neverStarted } from './run.ts'
+import { type Task, isApproved, latestRun } from './task.ts'
+
+/** How a collected run counts, all that is known of it taken together. */
+export type Verdict =
+  | (Outcome & { is: 'done' })
+  | (Outcome & { is: 'no-work' })
+  | { is: 'limited'; until: number | null; evidence: string }
+  | { is: 'signed-out'; evidence: string }
+  | { is: 'failed'; code: ReasonCode; reason: string; evidence: string; final: boolean; escaped: string[] }
+  | { is: 'stopped'; why: EndWhy }
+  /** Nobody's fault: the host restarted, or it never started. */
+  | { is: 'excused'; code: ReasonCode }
+  | { is: 'unknown'; step: string; reason: string }
+
+/** What comes after the latest run of a task whose gates have not judged it yet, or found it red. */
+export type Next =
+  | { is: 'verify'; commit: string }
+  /** `at`: awake ms. */
+  | { is: 'again'; code: ReasonCode; at: number; sentence: string }
+  | {
+      is: 'failed'
+      code: ReasonCode
+      sentence: string
+      evidence: { kind: string; text: string }[]
+      paths?: string[]
+    }
+  | { is: 'decide'; sentence: string; evidence: { kind: string; text: string }[]; commit: string }
+
+/** Of a run that was collected. */
+export function verdictOf(run: Run, task: Task): Verdict {
+  const { state } = run
+  if (state.phase !== 'collected') throw new Error(`run '${run.id}' is not collected`)
+  const { outcome, ended } = state
+  if (outcome.is === 'unknown') return outcome
+  if (ended.how === 'lost' && state.why === undefined) return lost(ended.reason)
+  if (run.signedOut?.from === 'agent') return { is: 'signed-out', evidence: run.signedOut.text }
+  if (run.limited?.from === 'agent')
+    return { is: 'limited', until: run.limited.until, evidence: run.limited.text }
+  switch (outcome.is) {
+    case 'failed':
+      return failed(outcome)
+    case 'no-work':
+      return worked(run, task) ? accepted(run) : outcome
+    case 'stopped':
+      return ended.how === 'lost' && ended.reason === neverStarted
+        ? { is: 'excused', code: 'stopped' }
+        : outcome
+    default:
+      return outcome
+  }
+}
+
+/** What follows on the latest run. `undefined` for a task without a run that was collected. */
+export function nextOf(task: Task, policy: ProjectPolicy): Next | undefined {
+  const run = latestRun(task)
+  if (run === undefined || run.state.phase !== 'collected') return undefined
+  const since = run.state.since.awake
+  if (task.again)
+    return { is: 'again', code: 'backoff', at: 0, sentence: 'a person asked for another attempt' }
+  if (task.verification?.is === 'red') return afterRed(task, run, policy, task.verification)
+  return afterVerdict(task, run, policy, since)
+}
+
+/** Awake ms before another attempt after `tries` in vain: doubling, bounded, spread by a hash of the run's id. */
+export function pauseMs(
+  policy: Pick<ProjectPolicy, 'backoffMs' | 'backoffMaxMs'>,
+  tries: number,
+  seed: string,
+): number {
+  const whole = Math.min(policy.backoffMaxMs, policy.backoffMs * 2 ** Math.min(30, Math.max(0, tries - 1)))
+  return Math.round(whole * (0.75 + hash(seed) / 2))
+}
+
+/** Attempts that count against the task's budget: those since a person last asked for it anew. */
+export function triesOf(task: Task): number {
+  return task.runs.filter(run => counts(run, task)).length
+}
+
+function counts(run: Run, task: Task): boolean {
+  if (task.retried !== undefined && run.claimed.seq < task.retried.seq) return false
+  if (run.state.phase !== 'collected') return false
+  switch (verdictOf(run, task).is) {
+    case 'limited':
+    case 'signed-out':
+    case 'stopped':
+    case 'excused':
+      return stoppedByTime(run)
+    default:
+      return true
+  }
+}
+
+const stoppedByTime = (run: Run): boolean => run.state.phase === 'collected' && run.state.why === 'timeout'
+
+function afterRed(
+  task: Task,
+  run: Run,
+  policy: ProjectPolicy,
+  red: Task['verification'] & { is: 'red' },
+): Next {
+  const sentence = `gate '${red.gate}' failed: ${red.reason}`
+  const evidence = [
+    { kind: 'gate', text: red.gate },
+    ...red.tail.slice(-20).map(text => ({ kind: 'output', text })),
+  ]
+  if (red.unknown)
+    return { is: 'failed', code: 'unknown', sentence: `gates could not be run: ${red.reason}`, evidence }
+  const tries = triesOf(task)
+  if (tries >= policy.attempts)
+    return { is: 'failed', code: 'gate', sentence: `${sentence}, after ${count(tries)}`, evidence }
+  return { is: 'again', code: 'gate', at: red.since.awake + pauseMs(policy, tries, run.id), sentence }
+}
+
+function afterVerdict(task: Task, run: Run, policy: ProjectPolicy, since: number): Next {
+  const verdict = verdictOf(run, task)
+  const tries = triesOf(task)
+  switch (verdict.is) {
+    case 'done':
+      return afterDone(task, verdict)
+    case 'no-work':
+      return afterNothing(task, run, verdict)
+    case 'limited':
+      return {
+        is: 'again',
+        code: 'quota',
+        at: since + pauseMs(policy, inARow(task, 'limited'), run.id),
+        sentence: `'${run.engine}' reached a usage limit: ${verdict.evidence}`,
+      }
+    case 'signed-out':
+      return {
+        is: 'again',
+        code: 'signed-out',
+        at: since,
+        sentence: `'${run.engine}' is signed out: ${verdict.evidence}`,
+      }
+    case 'excused':
+      return { is: 'again', code: verdict.code, at: since, sentence: reasonCodes[verdict.code] }
+    case 'unknown':
+      return {
+        is: 'failed',
+        code: 'unknown',
+        sentence: `${verdict.step}: ${verdict.reason}`,
+        evidence: [{ kind: 'step', text: `${verdict.step}: ${verdict.reason}` }],
+      }
+    case 'stopped':
+      if (verdict.why === 'budget')
+        return { is: 'failed', code: 'budget', sentence: 'it is over its budget', evidence: [] }
+      if (verdict.why !== 'timeout')
+        return { is: 'again', code: 'backoff', at: since, sentence: 'it was stopped' }
+      return againOrFailed(policy, run, since, tries, {
+        code: 'timeout',
+        reason: 'it ran out of time',
+        evidence: '',
+        final: false,
+      })
+    case 'failed':
+      return againOrFailed(policy, run, since, tries, verdict)
+  }
+}
+
+function againOrFailed(
+  policy: ProjectPolicy,
+  run: Run,
+  since: number,
+  tries: number,
+  why: { code: ReasonCode; reason: string; evidence: string; final: boolean; escaped?: string[] },
+): Next {
+  const evidence = why.evidence === '' ? [] : [{ kind: 'output', text: why.evidence }]
+  const paths = why.escaped?.length ? { paths: why.escaped } : {}
+  if (why.final) return { is: 'failed', code: why.code, sentence: why.reason, evidence, ...paths }
+  if (tries >= policy.attempts)
+    return {
+      is: 'failed',
+      code: why.code,
+      sentence: `${why.reason}, after ${count(tries)}`,
+      evidence,
+      ...paths,
+    }
+  return { is: 'again', code: why.code, at: since + pauseMs(policy, tries, run.id), sentence: why.reason }
+}
+
+function afterDone(task: Task, done: Outcome & { is: 'done' }): Next {
+  if (task.withdrawn > 5)
+    return {
+      is: 'decide',
+      sentence: 'its work keeps changing after its agent ended',
+      evidence: [],
+      commit: done.commit,
+    }
+  if (done.withheld.length === 0 || isApproved(task, done.commit, 'withheld'))
+    return { is: 'verify', commit: done.commit }
+  const evidence = done.withheld.map(({ path, why }) => ({ kind: why, text: path }))
+  return {
+    is: 'decide',
+    sentence: `${done.withheld.length} of its files were not committed`,
+    evidence,
+    commit: done.commit,
+  }
+}
+
+function afterNothing(task: Task, run: Run, verdict: Outcome & { is: 'no-work' }): Next {
+  if (run.base !== undefined && isApproved(task, run.base, 'no-work'))
+    return { is: 'verify', commit: run.base }
+  const denied = verdict.denied.map(text => ({ kind: 'denied', text }))
+  const escaped = verdict.escaped.map(text => ({ kind: 'path', text }))
+  const evidence = [
+    ...denied,
+    ...escaped,
+    ...(run.activity.note === '' ? [] : [{ kind: 'note', text: run.activity.note }]),
+  ]
+  const paths = verdict.escaped.length > 0 ? { paths: verdict.escaped } : {}
+  if (verdict.denied.length > 0)
+    return {
+      is: 'failed',
+      code: 'denied',
+      sentence: `its agent ended without any change; denied: ${verdict.denied.join(', ')}`,
+      evidence,
+      ...paths,
+    }
+  return { is: 'failed', code: 'no-work', sentence: 'its agent ended without any change', evidence, ...paths }
+}
+
+// No change is good work if the task says so, or the agent.
+const worked = (run: Run, task: Task): boolean =>
+  run.base !== undefined &&
+  (task.spec.changes === 'optional' || (run.activity.is === 'done' && run.activity.from === 'agent'))
+
+const accepted = (run: Run): Verdict => ({
+  is: 'done',
+  commit: run.base ?? '',
+  changes: { files: 0, insertions: 0, deletions: 0, commits: 0 },
+  uncommitted: false,
+  withheld: [],
+})
+
+function lost(reason: string): Verdict {
+  if (reason === hostRestarted) return { is: 'excused', code: 'host-restarted' }
+  if (reason === neverStarted) return { is: 'excused', code: 'starting' }
+  return {
+    is: 'failed',
+    code: 'lost',
+    reason: `its agent was lost: ${reason}`,
+    evidence: reason,
+    final: false,
+    escaped: [],
+  }
+}
+
+// Trying again mends neither a missing program nor a permission.
+const finalCodes: ReadonlySet<string> = new Set(['engine-missing', 'denied'])
+
+function failed(outcome: Outcome & { is: 'failed' }): Verdict {
+  const { reason, evidence, escaped } = outcome
+  const code = Object.hasOwn(reasonCodes, reason) ? (reason as ReasonCode) : 'exit'
+  const sentence = code === reason ? reasonCodes[code] : reason
+  return {
+    is: 'failed',
+    code,
+    reason: sentence,
+    evidence,
+    escaped,
+    final: finalCodes.has(code) && !outcome.transient,
+  }
+}
+
+function inARow(task: Task, is: Verdict['is']): number {
+  const others = task.runs.findLastIndex(
+    run => run.state.phase === 'collected' && verdictOf(run, task).is !== is,
+  )
+  return task.runs.length - 1 - others
+}
+
+const count = (tries: number): string => (tries === 1 ? '1 attempt' : `${tries} attempts`)
+
+/** FNV-1a, to a fraction of one: spreads what would otherwise happen at the same moment. */
+function hash(text: string): number {
+  let sum = 0x811c9dc5
+  for (let i = 0; i < text.length; i += 1) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193)
+  return (sum >>> 0) / 2 ** 32
+}

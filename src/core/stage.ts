@@ -1,0 +1,240 @@
+// Where exactly a task is: the one derivation that decisions, status and attention are made from.
+
+import { type ReasonCode } from './api.ts'
+import { type EndWhy } from './effect.ts'
+import { type Fleet, policyOf } from './fleet.ts'
+import { type LandingState } from './landing.ts'
+import { type Next, nextOf, pauseMs } from './recover.ts'
+import { type Run, isAlive } from './run.ts'
+import { type Task, type Verification, isApproved, isBare, isGone, latestRun } from './task.ts'
+import { type Removal, type Workspace, landingRemoval, plainRemoval } from './workspace.ts'
+
+export type Evidence = { kind: string; text: string }
+
+/** Why a ready task that is wanted on the target is not going there. */
+export type Block = { code: ReasonCode; sentence: string; evidence: Evidence[] }
+
+export type Stage =
+  | { is: 'gone'; as: 'landed' | 'dropped' }
+  /** Its workspace is to be removed now; `claim` if that is not recorded yet. */
+  | { is: 'removing'; mode: Removal['mode']; claim: boolean }
+  /** A removal that stopped half way, or the clean-up after a landing that would lose work. */
+  | { is: 'left'; removal: Removal & { phase: 'stuck' | 'refused' } }
+  | { is: 'landing'; landing: LandingState & { phase: 'claimed' | 'tested' } }
+  | { is: 'alive'; run: Run; end?: EndWhy }
+  | { is: 'collecting'; run: Run }
+  | { is: 'stopped' }
+  | { is: 'preparing'; workspace: Workspace & { phase: 'claimed' } }
+  | {
+      is: 'failed'
+      code: ReasonCode
+      sentence: string
+      evidence: Evidence[]
+      paths?: string[]
+      hint?: string
+    }
+  | { is: 'held' }
+  /** It wants a slot: for its workspace, or for a run in it. `at`: not before, awake ms. */
+  | { is: 'queued'; wants: 'workspace' | 'run' }
+  | { is: 'again'; code: ReasonCode; at: number; sentence: string }
+  | { is: 'verifying'; commit: string }
+  | (Next & { is: 'decide' })
+  | { is: 'ready'; verification: Verification & { is: 'ready' }; wanted: boolean; block?: Block; at: number }
+
+export function stageOf(fleet: Fleet, task: Task): Stage {
+  const run = latestRun(task)
+  if (isGone(task)) return { is: 'gone', as: task.landing?.phase === 'landed' ? 'landed' : 'dropped' }
+  const removing = removalStage(task, run)
+  if (removing !== undefined) return removing
+  const { landing } = task
+  if (landing?.phase === 'claimed' || landing?.phase === 'tested') return { is: 'landing', landing }
+  if (run !== undefined && isAlive(run)) return aliveStage(task, run)
+  if (run?.state.phase === 'over') return { is: 'collecting', run }
+  if (task.stopped !== undefined) return { is: 'stopped' }
+  return workspaceStage(fleet, task)
+}
+
+function removalStage(task: Task, run: Run | undefined): Stage | undefined {
+  const { removal } = task
+  const alive = run !== undefined && isAlive(run)
+  if (removal?.phase === 'stuck') return { is: 'left', removal }
+  if (removal?.phase === 'asked') {
+    if (alive && removal.mode.stop) return { is: 'alive', run, end: endWhy(run) ?? 'removal' }
+    return { is: 'removing', mode: removal.mode, claim: false }
+  }
+  if (task.landing?.phase === 'landed') {
+    if (removal?.phase === 'refused') return { is: 'left', removal }
+    return { is: 'removing', mode: landingRemoval, claim: true }
+  }
+  if (task.dropped === undefined || isBare(task) || removal !== undefined) return undefined
+  if (alive) return { is: 'alive', run, end: endWhy(run) ?? 'removal' }
+  return { is: 'removing', mode: plainRemoval, claim: true }
+}
+
+function aliveStage(task: Task, run: Run): Stage {
+  const end = endWhy(run) ?? (task.stopped === undefined ? undefined : stopWhy(task.stopped.by))
+  return end === undefined ? { is: 'alive', run } : { is: 'alive', run, end }
+}
+
+const endWhy = (run: Run): EndWhy | undefined => (run.state.phase === 'ending' ? run.state.why : undefined)
+
+/** `by` of a `task.stopped` that a signal to the call caused. */
+export const interrupt = 'interrupt'
+
+const stopWhy = (by: string): EndWhy => (by === interrupt ? 'interrupted' : 'stopped')
+
+function workspaceStage(fleet: Fleet, task: Task): Stage {
+  const { workspace } = task
+  if (workspace?.phase === 'claimed') return { is: 'preparing', workspace }
+  if (workspace?.phase === 'stuck' && !workspace.retry) {
+    return {
+      is: 'failed',
+      code: 'create-failed',
+      sentence: `${workspace.step}: ${workspace.reason}`,
+      evidence: holdersOf(workspace),
+    }
+  }
+  if (workspace?.phase === 'failed' && !workspace.retry) return failedWorkspace(workspace)
+  if (task.held !== undefined) return { is: 'held' }
+  if (workspace?.phase !== 'ready') return { is: 'queued', wants: 'workspace' }
+  return runStage(fleet, task)
+}
+
+function failedWorkspace(workspace: Workspace & { phase: 'failed' }): Stage {
+  const code = workspace.step.startsWith('setup') ? 'setup-failed' : 'create-failed'
+  const evidence = workspace.tail.slice(-20).map(text => ({ kind: 'output', text }))
+  const hint = workspace.hint === undefined ? {} : { hint: workspace.hint }
+  return { is: 'failed', code, sentence: `${workspace.step}: ${workspace.reason}`, evidence, ...hint }
+}
+
+const holdersOf = (workspace: Workspace & { phase: 'stuck' }): Evidence[] =>
+  workspace.holders.map(({ pid, command, what }) => ({
+    kind: 'process',
+    text: `${pid} ${command} (${what})`,
+  }))
+
+function runStage(fleet: Fleet, task: Task): Stage {
+  if (task.verification?.is === 'ready' && !task.again) return readyStage(fleet, task, task.verification)
+  const policy = policyOf(fleet, task)
+  const next = policy === undefined ? undefined : nextOf(task, policy)
+  if (next === undefined) return { is: 'queued', wants: 'run' }
+  return next.is === 'verify' ? { is: 'verifying', commit: next.commit } : next
+}
+
+function readyStage(fleet: Fleet, task: Task, verification: Verification & { is: 'ready' }): Stage {
+  const { landing, spec } = task
+  const wanted = spec.land === 'auto' || task.landAsked !== undefined
+  const ready = { is: 'ready', verification, wanted, at: 0 } as const
+  if (landing?.phase === 'failed') return afterFailure(fleet, task, landing, ready)
+  const unseen = verification.uncommitted && verification.gates.length === 0
+  if (unseen && !isApproved(task, verification.commit, 'uncommitted-work')) {
+    return {
+      ...ready,
+      block: {
+        code: 'uncommitted-work',
+        sentence: 'Berth committed what the agent left, and no gate has seen it',
+        evidence: [{ kind: 'commit', text: verification.commit }],
+      },
+    }
+  }
+  return ready
+}
+
+type Ready = Stage & { is: 'ready' }
+type FailedLanding = LandingState & { phase: 'failed' }
+
+function afterFailure(fleet: Fleet, task: Task, landing: FailedLanding, ready: Ready): Stage {
+  const { failure } = landing
+  const tries = policyOf(fleet, task)?.landingTries ?? 1
+  const paths = (list: string[]): Evidence[] => list.map(text => ({ kind: 'path', text }))
+  switch (failure.is) {
+    case 'conflict':
+      return {
+        is: 'failed',
+        code: 'conflict',
+        sentence: `it conflicts with the target in ${list(failure.paths)}`,
+        evidence: paths(failure.paths),
+        paths: failure.paths,
+      }
+    case 'gate':
+      return {
+        is: 'failed',
+        code: 'gate',
+        sentence: `gate '${failure.gate}' failed on the merge with the target: ${failure.reason}`,
+        evidence: output(failure.gate, failure.tail),
+      }
+    case 'target-red':
+      return {
+        ...ready,
+        block: {
+          code: 'target-red',
+          sentence: `gate '${failure.gate}' fails on the target itself: ${failure.reason}`,
+          evidence: output(failure.gate, failure.tail),
+        },
+      }
+    case 'target-moved':
+      if (landing.tries < tries) return ready
+      return {
+        ...ready,
+        block: {
+          code: 'target',
+          sentence: `the target moved during each of ${landing.tries} tries`,
+          evidence: [{ kind: 'commit', text: failure.tip }],
+        },
+      }
+    case 'target-busy':
+      return {
+        ...ready,
+        block: { code: 'target-busy', sentence: failure.reason, evidence: paths(failure.paths) },
+      }
+    case 'target-rewritten':
+      return {
+        ...ready,
+        block: {
+          code: 'target',
+          sentence: `the target was rewritten: '${failure.tip}' does not contain '${failure.was}'`,
+          evidence: failure.left.map(text => ({ kind: 'commit', text })),
+        },
+      }
+    case 'protected':
+      if (isApproved(task, landing.commit, 'protected')) return ready
+      return {
+        ...ready,
+        block: {
+          code: 'protected',
+          sentence: `it changes what the repository protects: ${list(failure.paths)}`,
+          evidence: paths(failure.paths),
+        },
+      }
+    case 'branch-moved':
+      return {
+        ...ready,
+        block: {
+          code: 'decide',
+          sentence: `its branch was moved from '${failure.expected}' to '${failure.found}'`,
+          evidence: [{ kind: 'commit', text: failure.found }],
+        },
+      }
+    case 'failed': {
+      if (landing.tries >= tries)
+        return { is: 'failed', code: 'unknown', sentence: `${failure.step}: ${failure.reason}`, evidence: [] }
+      const policy = policyOf(fleet, task)
+      const pause = policy === undefined ? 0 : pauseMs(policy, landing.tries, landing.commit)
+      return { ...ready, at: landing.since.awake + pause }
+    }
+  }
+}
+
+const output = (gate: string, tail: string[]): Evidence[] => [
+  { kind: 'gate', text: gate },
+  ...tail.slice(-20).map(text => ({ kind: 'output', text })),
+]
+
+/** Names for a sentence: the first three, and how many more. */
+export function list(names: readonly string[]): string {
+  const shown = names
+    .slice(0, 3)
+    .map(name => `'${name}'`)
+    .join(', ')
+  return names.length > 3 ? `${shown} and ${names.length - 3} more` : shown
+}
