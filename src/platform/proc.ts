@@ -35,21 +35,18 @@ export function makeProcReader(root = '/proc') {
   function rowOf(pid: number, bootedAt: number | undefined): Row | undefined {
     const stat = parseStat(small(`${root}/${pid}/stat`))
     if (!stat || isDead(stat.state)) return undefined
-    const { name, ticks, ...rest } = stat
-    let command: string | undefined
-    let uid: number | undefined
     return {
-      ...rest,
-      start: `${prefix()}.${ticks}`,
-      startedAt: bootedAt === undefined ? undefined : bootedAt + ticks * tickMs,
-      // Both cost a read of their own and are seldom asked for.
-      get command() {
-        return (command ??= commandOf(small(`${root}/${pid}/cmdline`, 'utf8'), name))
-      },
-      get uid() {
-        return (uid ??= uidOf(text(`${root}/${pid}/status`)))
-      },
-      environment: () => environmentOf(text(`${root}/${pid}/environ`)),
+      pid: stat.pid,
+      ppid: stat.ppid,
+      pgid: stat.pgid,
+      session: stat.session,
+      state: stat.state,
+      tty: stat.tty,
+      start: `${prefix()}.${stat.ticks}`,
+      startedAt: bootedAt === undefined ? undefined : bootedAt + stat.ticks * tickMs,
+      command: () => commandOf(readAll(`${root}/${pid}/cmdline`)?.toString('utf8'), stat.name),
+      uid: () => uidOf(text(`${root}/${pid}/status`)),
+      environment: () => readAll(`${root}/${pid}/environ`)?.toString('latin1'),
     }
   }
 
@@ -99,7 +96,7 @@ export function parseStat(line: string | undefined) {
   const open = line.indexOf('(')
   const close = line.lastIndexOf(')')
   if (open < 0 || close < open) return undefined
-  const fields = line.slice(close + 2).split(' ')
+  const fields = line.slice(close + 2).split(' ', 20)
   const number = (index: number) => Number(fields[index])
   return {
     pid: Number(line.slice(0, open)),
@@ -129,10 +126,6 @@ function uidOf(status: string | undefined): number | undefined {
   return uid === undefined ? undefined : Number(uid)
 }
 
-function environmentOf(block: string | undefined): string[] | undefined {
-  return block?.split('\0').filter(entry => entry !== '')
-}
-
 function bootedAtMs(root: string): number | undefined {
   const seconds = /^btime (\d+)/m.exec(text(`${root}/stat`) ?? '')?.[1]
   return seconds === undefined ? undefined : Number(seconds) * 1000
@@ -148,20 +141,32 @@ function text(path: string): string | undefined {
   }
 }
 
-const page = Buffer.allocUnsafe(4096)
+const page = Buffer.allocUnsafe(65_536)
+const mostBytes = 8_000_000
 
-/** One read, no size asked first: half the price for the small files of /proc. */
-function small(path: string, encoding: 'latin1' | 'utf8' = 'latin1'): string | undefined {
+/** Without asking the size first, which /proc does not say anyway: half the price of readFileSync. */
+function readAll(path: string): Buffer | undefined {
   let file: number | undefined
   try {
     file = openSync(path, 'r')
-    return page.toString(encoding, 0, readSync(file, page, 0, page.length, 0))
+    const first = readSync(file, page, 0, page.length, null)
+    if (first < page.length) return page.subarray(0, first)
+    const parts = [Buffer.from(page)]
+    for (let size = first; size < mostBytes;) {
+      const more = readSync(file, page, 0, page.length, null)
+      if (more === 0) break
+      parts.push(Buffer.from(page.subarray(0, more)))
+      size += more
+    }
+    return Buffer.concat(parts)
   } catch {
     return undefined
   } finally {
     if (file !== undefined) closeSync(file)
   }
 }
+
+const small = (path: string) => readAll(path)?.toString('latin1')
 
 function link(path: string): string | undefined {
   try {

@@ -91,8 +91,8 @@ const infoOf = (row: Row): ProcessInfo => ({
   pgid: row.pgid,
   session: row.session,
   startedAt: row.startedAt,
-  command: row.command,
-  uid: row.uid,
+  command: row.command(),
+  uid: row.uid(),
   state: row.state,
 })
 

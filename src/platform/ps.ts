@@ -3,7 +3,7 @@
 import { type ProcessSource } from './processes.ts'
 import { askBySignal, isWithinPosix, killBySignal, noJobs, posixMonotonicMs } from './signal.ts'
 import { type Row, type Touch } from './tree.ts'
-import { type Tie } from './platform.ts'
+import { type ProcessInfo, type Tie } from './platform.ts'
 
 export type Tool = (
   file: string,
@@ -28,13 +28,15 @@ export function makePsSource({ tool, bootId, environmentArgs }: PsOptions): Proc
     return out
   }
   const rowsOf = (text: string): Row[] => {
-    let environments: Map<number, string[]> | undefined
+    let environments: Map<number, string> | undefined
     const environment = (pid: number) => {
       environments ??= parseEnvironments(read(environmentArgs))
       return environments.get(pid)
     }
     return parsePs(text, bootId().slice(0, 8)).map(row => ({
       ...row,
+      command: () => row.command,
+      uid: () => row.uid,
       environment: () => environment(row.pid),
     }))
   }
@@ -66,7 +68,7 @@ export function makePsSource({ tool, bootId, environmentArgs }: PsOptions): Proc
   }
 }
 
-type PsRow = Omit<Row, 'environment'>
+type PsRow = ProcessInfo & { tty: number }
 
 /** Zombies are left out: they are dead. Start times are exact to a second, which a pid is not recycled within. */
 export function parsePs(text: string, boot: string): PsRow[] {
@@ -95,15 +97,12 @@ export function parsePs(text: string, boot: string): PsRow[] {
 }
 
 /** Words with an equals sign after the command: values with blanks are cut, a marker has none. */
-export function parseEnvironments(text: string): Map<number, string[]> {
-  const found = new Map<number, string[]>()
+export function parseEnvironments(text: string): Map<number, string> {
+  const found = new Map<number, string>()
   for (const line of text.split('\n')) {
     const [, pid, rest = ''] = /^\s*(\d+)\s+(.*)$/.exec(line) ?? []
-    if (pid !== undefined)
-      found.set(
-        Number(pid),
-        rest.split(' ').filter(word => /^[A-Za-z_]\w*=/.test(word)),
-      )
+    const words = rest.split(' ').filter(word => /^[A-Za-z_]\w*=/.test(word))
+    if (pid !== undefined) found.set(Number(pid), words.join('\0'))
   }
   return found
 }

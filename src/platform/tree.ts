@@ -3,11 +3,14 @@
 import { type HolderQuery, type Identity, type ProcessInfo, type Tie, type TreeQuery } from './platform.ts'
 
 /** One row of the system's list, with what only the decision needs. */
-export type Row = ProcessInfo & {
+export type Row = Omit<ProcessInfo, 'command' | 'uid'> & {
   /** The controlling terminal; 0 for none. */
   tty: number
-  /** Undefined if it cannot be read. Asked for only where it matters: reading it costs. */
-  environment(): string[] | undefined
+  // Asked for only where they matter: each costs a read of its own.
+  command(): string
+  uid(): number | undefined
+  /** Entries that end in a zero; undefined if they cannot be read. */
+  environment(): string | undefined
 }
 
 /** What a look at the files of one process found under a path. */
@@ -50,10 +53,10 @@ export function select(table: Table, query: TreeQuery, inJob: ReadonlySet<number
 }
 
 /** Elements are compared whole: one run's id may begin with another's (decisions 1). */
-export function hasMarker(environment: readonly string[], marker: string): boolean {
-  return environment.some(
-    entry => entry.startsWith('BERTH_RUN=') && entry.slice(10).split(',').includes(marker),
-  )
+export function hasMarker(environment: string, marker: string): boolean {
+  if (!environment.includes(marker)) return false
+  const entries = environment.split('\0').filter(entry => entry.startsWith('BERTH_RUN='))
+  return entries.some(entry => entry.slice(10).split(',').includes(marker))
 }
 
 /**
@@ -70,7 +73,7 @@ export function isStrayOf(table: Table, row: Row, query: HolderQuery): boolean {
   if (family.some(member => member.tty !== 0 || table.spared.has(member.pid))) return false
   const environment = row.environment()
   if (environment === undefined) return false
-  return !environment.some(entry => entry.startsWith('DISPLAY=') || entry.startsWith('WAYLAND_DISPLAY='))
+  return !/(^|\0)(WAYLAND_)?DISPLAY=/.test(environment)
 }
 
 export function descendantsOf(table: Table, pids: readonly number[]): Set<number> {
@@ -106,14 +109,15 @@ function isLedBy(table: Table, row: Row, { pid, start }: Identity): boolean {
 }
 
 function isMarked(row: Row, { marker }: TreeQuery): boolean {
-  const environment = marker === undefined ? undefined : row.environment()
-  return environment !== undefined && hasMarker(environment, marker ?? '')
+  if (marker === undefined) return false
+  const environment = row.environment()
+  return environment !== undefined && hasMarker(environment, marker)
 }
 
 function isOrphan(table: Table, row: Row): boolean {
   if (row.ppid <= 1) return true
   const parent = table.byPid.get(row.ppid)
-  return parent !== undefined && /(^|\/)systemd --user\b/.test(parent.command)
+  return parent !== undefined && /(^|\/)systemd --user\b/.test(parent.command())
 }
 
 function childrenOf(rows: readonly Row[]): Map<number, Row[]> {

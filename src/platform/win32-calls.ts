@@ -2,7 +2,7 @@
 // Signatures, sizes and offsets were proven on a real Windows node.exe; HANDLE is intptr_t, all structures 64-bit.
 
 import { createRequire } from 'node:module'
-import { fileTimeMs, parseEnvironmentBlock } from './winpath.ts'
+import { fileTimeMs, environmentBlock } from './winpath.ts'
 
 export type WindowsProcess = { pid: number; ppid: number; name: string }
 export type WindowsDetail = {
@@ -10,7 +10,7 @@ export type WindowsDetail = {
   startedAt: number
   cwd?: string
   command?: string
-  environment?: string[]
+  environment?: string
 }
 export type WindowsCalls = ReturnType<typeof loadWindowsCalls>
 
@@ -155,7 +155,7 @@ function processes(call: Calls, fail: Fail) {
 }
 
 /** Reads the process parameters block: working directory 0x38, command line 0x70, environment 0x80, its size 0x3f0. */
-function parametersOf(c: Calls, handle: unknown): { cwd?: string; command?: string; environment?: string[] } {
+function parametersOf(c: Calls, handle: unknown): { cwd?: string; command?: string; environment?: string } {
   try {
     const basic = Buffer.alloc(48)
     if (c['information']!(handle, 0, basic, basic.length, null) !== 0) return {}
@@ -174,7 +174,7 @@ function parametersOf(c: Calls, handle: unknown): { cwd?: string; command?: stri
     const block = read(read(parameters + 0x80n, 8).readBigUInt64LE(0), Math.min(size, 1 << 20)).toString(
       'utf16le',
     )
-    return { cwd: text(0x38n), command: text(0x70n), environment: parseEnvironmentBlock(block) }
+    return { cwd: text(0x38n), command: text(0x70n), environment: environmentBlock(block) }
   } catch {
     return {}
   }

@@ -126,7 +126,7 @@ type Found = {
   created: bigint
   startedAt: number | undefined
   command?: string
-  environment?: string[]
+  environment?: string
 }
 
 const rowOf = (found: Found): Row => ({
@@ -136,8 +136,8 @@ const rowOf = (found: Found): Row => ({
   session: 0,
   start: `${found.prefix}.${found.created}`,
   startedAt: found.startedAt,
-  command: (found.command ?? found.name).slice(0, 300),
-  uid: undefined,
+  command: () => (found.command ?? found.name).slice(0, 300),
+  uid: () => undefined,
   state: '',
   tty: 0,
   environment: () => found.environment,

@@ -79,8 +79,8 @@ export const taskkillWorked = (code: number | null) => code === 0 || code === 12
 /** FILETIME (100 ns since 1601) to ms since 1970. */
 export const fileTimeMs = (ticks: bigint) => Number(ticks / 10_000n - 11_644_473_600_000n)
 
-/** The environment block of a process: UTF-16 entries that end in zero, the block in a double zero. */
-export function parseEnvironmentBlock(block: string): string[] {
+/** Of the environment block of a process, which ends in a double zero: its entries, each ended by a zero. */
+export function environmentBlock(block: string): string {
   const end = block.indexOf('\0\0')
-  return (end < 0 ? block : block.slice(0, end)).split('\0').filter(entry => entry !== '')
+  return end < 0 ? block : block.slice(0, end)
 }
