@@ -1,6 +1,10 @@
 // What was changed in a worktree since a commit, for views: files, lines, commits.
 
-import { type Git } from './git.ts'
+import { lstat, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Git, git, type GitResult, reasonOf } from './git.ts'
+import { fsPath, splitNul } from './path.ts'
+import { readStatus } from './status.ts'
 
 export type ChangedPath = {
   path: string
@@ -29,14 +33,88 @@ export type Changes =
     }
   | { is: 'unknown'; reason: string }
 
+/** Lines of larger untracked files are not counted. */
+const countLimit = 1_000_000
+/** More untracked files than this are listed without their lines. */
+const countedFiles = 500
+
 /** Everything that differs from `base`, uncommitted and untracked included. Never writes the agent's index. */
-export async function changesSince(worktree: Git, base: string, options?: { signal?: AbortSignal }): Promise<Changes> {
-  throw new Error(`not built: ${worktree.dir} ${base} ${options ? 1 : 0}`)
+export async function changesSince(
+  worktree: Git,
+  base: string,
+  options: { signal?: AbortSignal } = {},
+): Promise<Changes> {
+  const signal = options.signal ? { signal: options.signal } : {}
+  const diff = ['diff', '--raw', '--numstat', '-z', '-M', '--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', base]
+  const [status, differing, count] = await Promise.all([
+    readStatus(worktree, signal),
+    git(worktree, diff, signal),
+    git(worktree, ['rev-list', '--count', `${base}..HEAD`], signal),
+  ])
+  if (status.is === 'unknown') return status
+  const bad = [differing, count].find(result => result.code !== 0 || result.truncated)
+  if (bad) return { is: 'unknown', reason: reasonOf(bad) }
+  if (status.head === null) return { is: 'unknown', reason: 'HEAD has no commit' }
+  const paths = [...parseDiff(differing.out), ...(await untrackedPaths(worktree.dir, status.untracked))]
+  return {
+    is: 'changes',
+    head: status.head,
+    branch: status.branch,
+    files: paths.length,
+    insertions: paths.reduce((sum, path) => sum + (path.insertions ?? 0), 0),
+    deletions: paths.reduce((sum, path) => sum + (path.deletions ?? 0), 0),
+    commits: Number(count.out.toString('utf8')),
+    dirty: status.changed.length > 0 || status.untracked.length > 0,
+    paths,
+  }
 }
 
-/** The best common ancestor, or undefined. */
+/** The paths that differ between two commits, with their lines. */
+export async function changesBetween(
+  at: Git,
+  from: string,
+  to: string,
+): Promise<{ is: 'paths'; paths: ChangedPath[] } | { is: 'unknown'; reason: string }> {
+  const args = ['diff', '--raw', '--numstat', '-z', '-M', '--no-ext-diff', '--no-textconv', from, to]
+  const result = await git(at, args)
+  if (result.code !== 0 || result.truncated) return { is: 'unknown', reason: reasonOf(result) }
+  return { is: 'paths', paths: parseDiff(result.out) }
+}
+
+/** Parses `git diff --raw --numstat -z`: first every raw record, then every count. */
+export function parseDiff(out: Buffer): ChangedPath[] {
+  const fields = splitNul(out)
+  const paths: ChangedPath[] = []
+  const byPath = new Map<string, ChangedPath>()
+  for (let at = 0; at < fields.length; at++) {
+    const field = fields[at] ?? ''
+    if (field.startsWith(':')) {
+      const letter = field.slice(field.lastIndexOf(' ') + 1)
+      const two = letter[0] === 'R' || letter[0] === 'C'
+      const from = fields[++at] ?? ''
+      const path = two ? (fields[++at] ?? '') : from
+      const entry: ChangedPath = { path, change: changeOf(letter[0] ?? ''), insertions: null, deletions: null }
+      if (letter[0] === 'R') entry.from = from
+      paths.push(entry)
+      byPath.set(path, entry)
+      continue
+    }
+    const [insertions = '-', deletions = '-', ...rest] = field.split('\t')
+    let path = rest.join('\t')
+    if (path === '') {
+      path = fields[at + 2] ?? ''
+      at += 2
+    }
+    const entry = byPath.get(path)
+    if (entry && insertions !== '-') Object.assign(entry, { insertions: Number(insertions), deletions: Number(deletions) })
+  }
+  return paths
+}
+
+/** The best common ancestor, or undefined where there is none or git cannot tell. */
 export async function mergeBase(at: Git, one: string, other: string): Promise<string | undefined> {
-  throw new Error(`not built: ${at.dir} ${one} ${other}`)
+  const result = await git(at, ['merge-base', one, other])
+  return result.code === 0 ? result.out.toString('utf8').trimEnd() : undefined
 }
 
 export type HeadState =
@@ -46,5 +124,64 @@ export type HeadState =
 
 /** Where HEAD of a worktree is. */
 export async function headOf(worktree: Git): Promise<HeadState> {
-  throw new Error(`not built: ${worktree.dir}`)
+  const [symbolic, commit] = await Promise.all([
+    git(worktree, ['symbolic-ref', '--quiet', 'HEAD']),
+    git(worktree, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']),
+  ])
+  const branch = symbolic.code === 0 ? textOf(symbolic).replace(/^refs\/heads\//, '') : null
+  if (commit.code === 0) return { is: 'head', commit: textOf(commit), branch }
+  if (branch !== null && commit.code === 1) return { is: 'unborn', branch }
+  return { is: 'unknown', reason: reasonOf(commit) }
+}
+
+/**
+ * Commits of a branch that are in no other branch, tag or remote-tracking branch (case 23); undefined where git
+ * cannot tell.
+ */
+export async function commitsOnlyOn(at: Git, branch: string): Promise<string[] | undefined> {
+  // `--exclude` counts for the next pattern only, and begins at refs/heads/ there.
+  const not = ['--not', `--exclude=${branch}`, '--branches', '--tags', '--remotes']
+  const result = await git(at, ['rev-list', `refs/heads/${branch}`, ...not])
+  return result.code === 0 ? textOf(result).split('\n').filter(Boolean) : undefined
+}
+
+const textOf = (result: GitResult): string => result.out.toString('utf8').trimEnd()
+
+function changeOf(letter: string): ChangedPath['change'] {
+  switch (letter) {
+    case 'A':
+    case 'C':
+      return 'added'
+    case 'D':
+      return 'deleted'
+    case 'R':
+      return 'renamed'
+    case 'T':
+      return 'type'
+    default:
+      return 'modified'
+  }
+}
+
+async function untrackedPaths(root: string, paths: readonly string[]): Promise<ChangedPath[]> {
+  return Promise.all(
+    paths.map(async (path, index) => ({
+      path,
+      change: 'added' as const,
+      insertions: index < countedFiles ? await linesOf(join(root, path)) : null,
+      deletions: 0,
+      untracked: true,
+    })),
+  )
+}
+
+async function linesOf(file: string): Promise<number | null> {
+  const place = fsPath(file)
+  const stats = await lstat(place).catch(() => undefined)
+  if (!stats?.isFile() || stats.size > countLimit) return null
+  const bytes = await readFile(place).catch(() => undefined)
+  if (!bytes || bytes.subarray(0, 8_000).includes(0)) return null
+  let lines = 0
+  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) lines += 1
+  return bytes.length > 0 && bytes.at(-1) !== 10 ? lines + 1 : lines
 }

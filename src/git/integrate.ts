@@ -44,11 +44,3 @@ export type MoveOutcome =
 export async function moveTarget(repo: Repository, request: MoveRequest): Promise<MoveOutcome> {
   throw new Error(`not built: ${repo.dir} ${request.target}`)
 }
-
-/** Pushes a commit to the remote's branch, never forced. */
-export async function pushTarget(
-  repo: Repository,
-  request: { remote: string; target: string; to: string; timeoutMs: number; signal?: AbortSignal },
-): Promise<{ is: 'moved' } | { is: 'moved-meanwhile' } | { is: 'failed'; reason: string }> {
-  throw new Error(`not built: ${repo.dir} ${request.target}`)
-}
