@@ -41,7 +41,6 @@ export const codex: Engine = {
  */
 function launch(input: LaunchInput): Launch {
   const [file = 'codex', ...leading] = input.program
-  const home = input.env['CODEX_HOME'] ?? `${input.home}/.codex`
   const key = input.env['OPENAI_API_KEY']
   const args = ['exec', '--json', '--skip-git-repo-check']
   args.push('--sandbox', input.permission === 'auto' ? 'workspace-write' : 'read-only')
@@ -51,10 +50,13 @@ function launch(input: LaunchInput): Launch {
     file,
     args: [...leading, ...args, '-'],
     // Headless it takes a key from this variable only.
-    env: unset(input, { CODEX_HOME: home, ...(key === undefined ? {} : { CODEX_API_KEY: key }) }),
+    env: unset(input, {
+      CODEX_HOME: `${input.home}/.codex`,
+      ...(key === undefined ? {} : { CODEX_API_KEY: key }),
+    }),
     stdin: 'prompt',
     // The directory must exist. With analytics on, an exit without network takes five seconds longer.
-    files: [{ path: `${home}/config.toml`, content: config }],
+    files: input.env['CODEX_HOME'] === undefined ? [{ path: '.codex/config.toml', content: config }] : [],
     ...(input.resume === undefined ? {} : { session: input.resume }),
   }
 }

@@ -89,7 +89,9 @@ function troubleOfStatus(status: number | undefined): Trouble | undefined {
 /** A plan's or a day's quota does not come back within the minute. */
 const isRate = (text: string, status: number | undefined): boolean =>
   status === 429 &&
-  !/\b(daily|per ?day|perday|quota|plan|billing|credit|usage limit|session limit|weekly)/i.test(text)
+  !/\b(daily|per ?day|perday|quota|plan|billing|credit|usage limit|session limit|weekly)/i.test(
+    text.split('\n')[0] ?? '',
+  )
 
 /** The HTTP status that an error text names. */
 export function statusIn(text: string): number | undefined {

@@ -27,10 +27,10 @@ export type LaunchInput = {
 export type Launch = {
   file: string
   args: string[]
-  /** Added to `env`. */
+  /** Added to `env`: never a name that it has already, since what a person configured wins. */
   env: { [name: string]: string }
   stdin: 'prompt' | 'none'
-  /** Written before the start, below `home`; an existing file is left alone unless `merge` is given. */
+  /** Written before the start; `path` is relative to `home`. An existing file is left alone unless `merge` is given. */
   files: { path: string; content: string; merge?: 'json' | 'replace' }[]
   /** The session id that will be in use, if it is known before the start. */
   session?: string

@@ -39,16 +39,21 @@ export const gemini: Engine = {
   },
   conclude(ended) {
     const { terminal, denied = [] } = ended.state as State
+    const status = statusOfExit(ended.code)
     const evidence = ended.stderr.findLast(line => line.trim() !== '') ?? `exit code ${authenticationExit}`
     if (!terminal && ended.code === authenticationExit) return { is: 'signed-out', evidence }
-    if (terminal && !terminal.ok) return endOfError(terminal, ended.now)
+    if (terminal && !terminal.ok && status !== undefined)
+      return endOfError({ status, ...terminal }, ended.now)
     return endOfStream(ended, terminal, denied)
   },
 }
 
+/** It ends with the HTTP status modulo 256, and may name it nowhere else. */
+const statusOfExit = (code: number | null): number | undefined =>
+  [400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504, 529].find(status => status % 256 === code)
+
 function launch(input: LaunchInput): Launch {
   const [file = 'gemini', ...leading] = input.program
-  const home = input.env['GEMINI_CLI_HOME'] ?? input.home
   const args = ['--output-format', 'stream-json', '--skip-trust']
   args.push('--approval-mode', input.permission === 'auto' ? 'yolo' : 'default')
   args.push(...(input.resume === undefined ? ['--session-id', input.session] : ['--resume', input.resume]))
@@ -57,13 +62,16 @@ function launch(input: LaunchInput): Launch {
     file,
     args: [...leading, ...args],
     env: unset(input, {
-      GEMINI_CLI_HOME: home,
+      GEMINI_CLI_HOME: input.home,
       GEMINI_CLI_TRUST_WORKSPACE: 'true',
       // It would start itself a second time: one process fewer.
       GEMINI_CLI_NO_RELAUNCH: '1',
     }),
     stdin: 'prompt',
-    files: [{ path: `${home}/.gemini/settings.json`, content: settings(input.env), merge: 'json' }],
+    files:
+      input.env['GEMINI_CLI_HOME'] === undefined
+        ? [{ path: '.gemini/settings.json', content: settings(input.env), merge: 'json' }]
+        : [],
     session: input.resume ?? input.session,
   }
 }
@@ -144,19 +152,26 @@ function readToolEnd(state: State, event: Json): Read {
   const id = text(event, 'tool_id') ?? ''
   const ok = text(event, 'status') === 'success'
   const { [id]: tool = 'unknown', ...tools } = state.tools ?? {}
-  const words = `${text(object(event, 'error'), 'message') ?? ''} ${text(event, 'output') ?? ''}`
+  const error = object(event, 'error')
+  // Without a person to ask it does not offer what would need asking.
+  const missing = text(error, 'type') === 'tool_not_registered' && askedFor.has(tool)
   const refused =
-    !ok &&
-    /denied by policy|not (allowed|permitted)|user (declined|denied|cancelled)|non-interactive/i.test(words)
+    !ok && (missing || refusal.test(`${text(error, 'message') ?? ''} ${text(event, 'output') ?? ''}`))
   const denied = refused ? { denied: [...new Set([...(state.denied ?? []), tool])] } : {}
   return { state: { ...state, ...denied, tools }, reports: [{ is: 'tool-ended', id, ok, paths: [] }] }
 }
 
+const askedFor = new Set(['write_file', 'replace', 'run_shell_command'])
+
+const refusal = /denied by policy|not (allowed|permitted)|user (declined|denied|cancelled)|non-interactive/i
+
 function terminalOf(event: Json, state: State): Terminal {
   if (text(event, 'status') === 'success') return { ok: true, text: state.said ?? '' }
-  const words = text(object(event, 'error'), 'message') ?? 'the program reported an error'
-  const status = statusIn(words)
-  return { ok: false, text: words, ...(status === undefined ? {} : { status }) }
+  const said = text(object(event, 'error'), 'message') ?? 'the program reported an error'
+  const words = /^\[API Error: (.*)\]/.exec(said)?.[1] ?? said
+  const error = object(objectIn(words) ?? {}, 'error')
+  const status = number(error, 'code') ?? statusIn(words)
+  return { ok: false, text: text(error, 'message') ?? words, ...(status === undefined ? {} : { status }) }
 }
 
 const usageOf = (stats: Json): Report => ({
