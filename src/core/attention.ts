@@ -2,7 +2,7 @@
 
 import { type Action, type ItemView, type ReasonCode } from './api.ts'
 import { type Clock } from './clock.ts'
-import { type ItemKind } from './event.ts'
+import { type Holder, type ItemKind } from './event.ts'
 import { type Fleet, type Project, liveTasks } from './fleet.ts'
 import { actionsOf } from './action.ts'
 import { type Asked, type Moment, type Run, openQuestion } from './run.ts'
@@ -111,12 +111,7 @@ function ofTask(fleet: Fleet, task: Task, behind: Map<string, Task[]>): Item[] {
   switch (stage.is) {
     case 'left': {
       const { removal } = stage
-      const evidence = [
-        ...removal.holders.map(({ pid, command, what }) => ({
-          kind: 'process',
-          text: `${pid} ${command} (${what})`,
-        })),
-      ]
+      const evidence = removal.holders.map(holderEvidence)
       if (removal.phase === 'refused')
         evidence.push(...removal.losses.map(({ kind, examples }) => ({ kind, text: examples.join(', ') })))
       const step = removal.phase === 'stuck' ? `${removal.step}: ` : ''
@@ -145,6 +140,11 @@ function ofTask(fleet: Fleet, task: Task, behind: Map<string, Task[]>): Item[] {
       return []
   }
 }
+
+const holderEvidence = ({ pid, command, what }: Holder): Evidence => ({
+  kind: 'process',
+  text: `${pid} ${command} (${what})`,
+})
 
 type Make = (kind: ItemKind, since: Moment, reason: string, evidence: Evidence[]) => Item
 
