@@ -2,7 +2,8 @@
 
 import { type RunEnd } from '../core/outcome.ts'
 import { type Ended } from './engine.ts'
-import { troubleAmong, troubleIn, resetIn, type Trouble } from './limits.ts'
+import { troubleAmong, troubleIn, type Trouble } from './limits.ts'
+import { resetIn } from './resets.ts'
 
 /** The event by which a program says that it has come to its end, well or not. */
 export type Terminal =

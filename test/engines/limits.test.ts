@@ -1,7 +1,8 @@
 // The published table of limit and login texts, and the times in them.
 
 import { describe, expect, test } from 'vitest'
-import { resetIn, troubleAmong, troubleIn, troubleTexts } from '../../src/engines/limits.ts'
+import { troubleAmong, troubleIn, troubleTexts } from '../../src/engines/limits.ts'
+import { resetIn } from '../../src/engines/resets.ts'
 
 const now = Date.parse('2026-11-29T13:00:00Z')
 const at = (iso: string) => Date.parse(iso)
