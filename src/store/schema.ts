@@ -25,7 +25,7 @@ const migrations: readonly Migration[] = [
       create index facts_state on facts (seq) where state = 1;
       create index facts_task on facts (task, project) where task is not null;
       create index facts_run on facts (run) where run is not null;
-      create index facts_kind on facts (kind);
+      create index facts_kind on facts (kind) where state = 1;
       create index facts_at on facts (at);
       create table fact_paths (path text not null, seq integer not null, primary key (path, seq)) strict, without rowid;
     `),

@@ -175,7 +175,7 @@ function guarded<T>(paths: StatePaths, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw isDamage(error) ? damaged(paths, error) : error
+    throw isDamage(error) || error instanceof SyntaxError ? damaged(paths, error) : error
   }
 }
 
@@ -183,7 +183,7 @@ function* guardedEach<T>(paths: StatePaths, events: Iterable<T>): Iterable<T> {
   try {
     yield* events
   } catch (error) {
-    throw isDamage(error) ? damaged(paths, error) : error
+    throw isDamage(error) || error instanceof SyntaxError ? damaged(paths, error) : error
   }
 }
 
