@@ -253,21 +253,15 @@ function lost(reason: string): Verdict {
   }
 }
 
-// Trying again mends neither a missing program nor a permission.
-const finalCodes: ReadonlySet<string> = new Set(['engine-missing', 'denied'])
+// Trying again mends neither a missing program nor a refused request or permission. nor a request that the service refuses.
+const finalCodes: ReadonlySet<ReasonCode> = new Set(['engine-missing', 'denied', 'engine-error'])
 
 function failed(outcome: Outcome & { is: 'failed' }): Verdict {
-  const { reason, evidence, escaped } = outcome
-  const code = Object.hasOwn(reasonCodes, reason) ? (reason as ReasonCode) : 'exit'
-  const sentence = code === reason ? reasonCodes[code] : reason
-  return {
-    is: 'failed',
-    code,
-    reason: sentence,
-    evidence,
-    escaped,
-    final: finalCodes.has(code) && !outcome.transient,
-  }
+  const { reason, evidence, escaped, transient, cause } = outcome
+  const isCode = Object.hasOwn(reasonCodes, reason)
+  const code = isCode ? (reason as ReasonCode) : (cause ?? (transient ? 'engine-error' : 'exit'))
+  const sentence = isCode ? reasonCodes[code] : reason
+  return { is: 'failed', code, reason: sentence, evidence, escaped, final: finalCodes.has(code) && !transient }
 }
 
 function inARow(task: Task, is: Verdict['is']): number {
