@@ -207,13 +207,13 @@ export const shapes = {
   'show': document({ task: show }),
   'run-dry': document({
     tasks: z.array(
-      z.object({ task: z.string().nullable(), title: z.string(), after: names, engine: z.string(), bytes: z.int() }),
+      z.object({ task: z.string(), title: z.string(), after: names, engine: z.string().nullable(), bytes: z.int() }),
     ),
   }),
   'summary': z.object({ kind: z.literal('summary'), tasks: z.array(task), exit: z.int() }),
   'fact': fact,
   'transcript': z.looseObject({
-    seq: z.int(),
+    seq: z.int().nullable().describe('null: the output of a program whose words are no facts.'),
     at: time,
     task: z.string(),
     run: z.string(),
@@ -256,6 +256,7 @@ export const shapes = {
   }),
   'report': document({}),
   'daemon': document({ running: z.boolean(), daemon: daemonStatus.nullable() }),
+  'service': document({ file: z.string(), command: z.string() }),
   'doctor': document({
     ok: z.boolean(),
     checks: z.array(

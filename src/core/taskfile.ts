@@ -3,6 +3,7 @@
 
 import { type ErrorCode } from './errors.ts'
 import { fieldKeys, isFieldKey, joinFields, readField, repeatable, type TaskFields } from './fields.ts'
+import { namePattern, nameProblem } from './names.ts'
 import { nearest } from './nearest.ts'
 
 /** A task as a file gives it. `name` is undefined where only the title is known. Lines count from 1. */
@@ -18,9 +19,6 @@ export type TaskFile = {
 
 /** Line and column count from 1; the hint says a way out, as text or command. */
 export type Mistake = { is: 'mistake'; code: ErrorCode; line: number; column: number; message: string; hint?: string }
-
-/** What a task may be named by a person; decisions 33. */
-export const namePattern = /^[a-z0-9][a-z0-9._-]*$/
 
 /** One line of the text: where it starts, and its content without the line ending. */
 type Line = { number: number; start: number; text: string }
@@ -149,8 +147,8 @@ function taskOf(block: Block, text: string, headings: boolean, notices: string[]
   const name = named && namePattern.test(named[1]!) ? named[1]! : undefined
   if (!name && !headings) return notATask(heading, column, block.title)
   if (!name && block.title.trim() === '') return mistake(heading.number, column, 'the heading of a task is empty')
-  const bad = name && impossibleName(name)
-  if (bad) return { ...mistake(heading.number, column, `'${name}' cannot be the name of a task: ${bad}`), code: 'bad-name' }
+  const bad = name && badName(name, { line: heading.number, column })
+  if (bad) return bad
   const fields = fieldsOf(block.body)
   if ('is' in fields) return fields
   if (fields.doubt) notices.push(fields.doubt)
@@ -169,19 +167,6 @@ function notATask(heading: Line, column: number, title: string): Mistake {
   const near = title.split(':')[0]!.trim().toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-').replaceAll(/^[._-]+|-+$/g, '')
   const form = `## ${near || 'name'}: ${title.includes(':') ? title.slice(title.indexOf(':') + 1).trim() || 'title' : 'title'}`
   return mistake(heading.number, column, message, `write '${form}' for a task, or '### ${title}' inside a brief`)
-}
-
-/**
- * Why git or a file system would refuse a branch or folder of this name; undefined if it would not. The same on
- * every platform.
- */
-export function impossibleName(name: string): string | undefined {
-  if (name.length > 60) return 'it is longer than 60 characters'
-  if (name.includes('..')) return "it holds '..'"
-  if (name.endsWith('.')) return "it ends with '.'"
-  if (name.endsWith('.lock')) return "it ends with '.lock'"
-  if (/^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/.test(name)) return 'it is a device on Windows'
-  return undefined
 }
 
 type Fields = { fields: TaskFields; used: number; doubt?: string }
@@ -203,6 +188,14 @@ function fieldsOf(body: Line[]): Fields | Mistake {
     fields = joinFields(fields, read.fields)
   }
   return { fields, used: body.length }
+}
+
+/** A name that no task can have: the mistake, or undefined. */
+export function badName(name: string, at: { line: number; column: number }): Mistake | undefined {
+  const problem = nameProblem(name)
+  if (problem === undefined) return undefined
+  const message = `'${name}' cannot be the name of a task: ${problem}`
+  return { is: 'mistake', code: 'bad-name', ...at, message }
 }
 
 /** Builds a mistake of a task file. */

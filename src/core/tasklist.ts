@@ -3,7 +3,7 @@
 import { type BerthError } from './errors.ts'
 import { fieldKeys, isFieldKey, joinFields, readField, type TaskFields } from './fields.ts'
 import { nearest } from './nearest.ts'
-import { type FileTask, impossibleName, type Mistake, mistake, namePattern, type TaskFile, unknownKey } from './taskfile.ts'
+import { badName, type FileTask, type Mistake, mistake, type TaskFile, unknownKey } from './taskfile.ts'
 
 /** Where a value stands in the text, by the keys and indexes that lead to it. */
 export type Where = (path: (string | number)[]) => { line: number; column: number }
@@ -42,12 +42,9 @@ function readTask(value: { [key: string]: unknown }, path: (string | number)[], 
     const { line, column } = where(key in value ? [...path, key] : path)
     return mistake(line, column, message)
   }
-  if (name !== undefined && (typeof name !== 'string' || !namePattern.test(name))) {
-    const problem = at('name', `'${String(name)}' cannot be the name of a task: it must be of a-z 0-9 . _ -`)
-    return { ...problem, code: 'bad-name' }
-  }
-  const bad = name && impossibleName(name)
-  if (bad) return { ...at('name', `'${name}' cannot be the name of a task: ${bad}`), code: 'bad-name' }
+  if (name !== undefined && typeof name !== 'string') return at('name', `'name' must be text`)
+  const bad = name === undefined ? undefined : badName(name, where([...path, 'name']))
+  if (bad) return bad
   if (title !== undefined && typeof title !== 'string') return at('title', `'title' must be text`)
   if (brief !== undefined && typeof brief !== 'string') return at('brief', `'brief' must be text`)
   if (!brief || brief.trim() === '') {

@@ -1,0 +1,33 @@
+// `berth answer`: answers an item; the agent gets it.
+
+import { BerthError } from '../../core/errors.ts'
+import { type Command, person, withClient } from '../io.ts'
+
+export const answer: Command<{ decline?: boolean }> = async (io, { args, options }) => {
+  const [item = '', ...words] = args
+  const text = words.join(' ')
+  if (options.decline && text !== '') {
+    throw new BerthError('usage', `'--decline' and the answer '${text}' exclude each other`, `berth answer ${item} --decline`)
+  }
+  const given = options.decline ? null : text
+  const repo = options.repo ?? io.cwd
+  const { item: answered } = await withClient(io, { need: 'write' }, async client => {
+    if (given !== '') return client.call('answer', { repo, item, answer: given, by: person })
+    throw await howToAnswer(await client.call('inbox', {}), item)
+  })
+  if (options.json) io.print.json({ berth: 1, item: answered })
+  else io.print.out(`answered '${answered.id}'${answered.task === null ? '' : ` of '${answered.task}'`}`)
+  return 0
+}
+
+/** Without an answer: what could be one. */
+async function howToAnswer(
+  { items }: { items: { id: string; task: string | null; question?: { choices: string[] }; actions: { command: string }[] }[] },
+  wanted: string,
+): Promise<BerthError> {
+  const item = items.find(one => one.id === wanted) ?? items.find(one => one.task === wanted)
+  if (!item) return new BerthError('not-found', `there is no item '${wanted}'`, 'berth inbox')
+  const choices = item.question?.choices ?? []
+  const hint = choices.length > 0 ? `berth answer ${item.id} '${choices[0]}'` : (item.actions[0]?.command ?? 'berth inbox')
+  return new BerthError('usage', `the answer to '${item.id}' is missing`, hint)
+}

@@ -1,0 +1,51 @@
+// `berth demo`: a small fleet of scripted agents on a throw-away repository, end to end.
+
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { type Demo, makeDemo, proveDemo, proveNothingLeft, removeDemo } from '../../daemon/demo.ts'
+import { type Command, type Io } from '../io.ts'
+import { daemon } from './daemon.ts'
+import { inbox } from './inbox.ts'
+import { log } from './log.ts'
+import { run } from './run.ts'
+import { look } from '../look.ts'
+
+export const demo: Command<{ keep?: boolean; dir?: string }> = async (io, { options }) => {
+  const dir =
+    options.dir === undefined ? await mkdtemp(join(tmpdir(), 'berth-demo-')) : resolve(io.cwd, options.dir)
+  const made = await makeDemo(dir, definedOf(io.env), process.execPath)
+  const there: Io = { ...io, env: made.env, cwd: made.repo }
+  io.print.note(`a throw-away repository in '${made.repo}', eight scripted agents`)
+  try {
+    const code = await run(there, { args: [], options: { file: made.tasks, trust: true, jobs: 4 } })
+    return await show(io, there, made, code)
+  } finally {
+    await daemon(there, { args: ['stop'], options: { stopRuns: true } })
+    if (options.keep !== true) removeDemo(made)
+  }
+}
+
+/** What a person would look at next, then the proof. */
+async function show(io: Io, there: Io, made: Demo, code: number): Promise<number> {
+  io.print.out('\n# what needs you: berth inbox\n')
+  await inbox(there, { args: [], options: {} })
+  io.print.out('\n# who did what, in which order: berth log (its end)\n')
+  await log(there, { args: [], options: { limit: 16 } })
+  const seen = await look(there, made.repo)
+  const first = await proveDemo(made, seen)
+  await daemon(there, { args: ['stop'], options: { stopRuns: true } })
+  const second = await proveNothingLeft(made, seen)
+  const broken = [...first.broken, ...second.broken]
+  io.print.out('\n# nothing left behind\n')
+  for (const line of [...second.lines, ...first.lines]) io.print.out(line)
+  // The conflict is a failed task: of such a fleet `berth run` exits with 1.
+  if (code !== 1) broken.push(`'berth run' ended with ${code}, not 1`)
+  for (const line of broken) io.print.note(`not as promised: ${line}`)
+  return broken.length === 0 ? 0 : 1
+}
+
+const definedOf = (env: Io['env']): { [name: string]: string } =>
+  Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )

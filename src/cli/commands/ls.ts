@@ -1,0 +1,48 @@
+// `berth ls`: every task on one line, with its status and the reason for it.
+
+import { type TaskView } from '../../core/api.ts'
+import { age } from '../../core/quantity.ts'
+import { table, visible } from '../columns.ts'
+import { type Command, type Io, repoOf, withClient } from '../io.ts'
+import { changeWords, painted } from '../words.ts'
+
+export const ls: Command<{ all?: boolean }> = async (io, { options }) => {
+  const repo = repoOf(io, options)
+  const { tasks } = await withClient(io, { need: 'read' }, client => client.call('ls', { repo, all: options.all ?? false }))
+  if (options.json) io.print.json({ berth: 1, tasks })
+  else printTasks(io, tasks)
+  return 0
+}
+
+function printTasks(io: Io, tasks: TaskView[]): void {
+  const { print } = io
+  if (tasks.length === 0) return print.note('no tasks here; berth run "BRIEF" adds one')
+  const columns = [
+    { title: 'TASK' },
+    { title: 'STATUS', paint: (cell: string, row: number) => painted(print.paint, tasks[row]!.status, cell) },
+    { title: 'CHANGES', optional: true },
+    { title: 'ENGINE', optional: true },
+    { title: 'AGE', right: true, optional: true },
+    { title: 'REASON' },
+  ]
+  const rows = tasks.map(task => [
+    task.task,
+    task.status,
+    changeWords(task.changes),
+    task.attempt > 1 ? `${task.engine} #${task.attempt}` : task.engine,
+    age(io.now() - Date.parse(task.updatedAt)),
+    visible(reasonOf(task)),
+  ])
+  for (const line of table(columns, rows, print.width)) print.out(line)
+  for (const task of tasks) {
+    for (const { sentence, command } of task.differences) {
+      print.note(`${task.task}: ${visible(sentence)}${command ? ` (${command})` : ''}`)
+    }
+  }
+}
+
+/** The reason; a removal that did not come to its end is more urgent. */
+function reasonOf(task: TaskView): string {
+  if (task.removal) return `removal stopped at '${task.removal.step}': ${task.removal.reason}`
+  return task.until === null ? task.reason : `${task.reason} (until ${task.until.slice(0, 16)}Z)`
+}

@@ -1,0 +1,20 @@
+// `berth reconcile`: every difference between the records and git, disk and processes.
+
+import { visible } from '../columns.ts'
+import { type Command, repoOf, withClient } from '../io.ts'
+
+export const reconcile: Command<{ fix?: boolean }> = async (io, { options }) => {
+  const fix = options.fix ?? false
+  const repo = repoOf(io, options)
+  const { differences } = await withClient(io, { need: fix ? 'write' : 'read' }, client =>
+    client.call('reconcile', { repo, fix }),
+  )
+  if (options.json) io.print.json({ berth: 1, differences })
+  else if (differences.length === 0) io.print.out('records, git, disk and processes agree')
+  for (const one of options.json ? [] : differences) {
+    const mark = one.fixed ? io.print.paint.green('fixed') : io.print.paint.yellow(one.what)
+    io.print.out(`${mark}  ${one.task ? `${one.task}: ` : ''}${visible(one.sentence)}`)
+    if (!one.fixed && one.command) io.print.out(`  ${one.command}`)
+  }
+  return differences.some(one => !one.fixed) ? 3 : 0
+}

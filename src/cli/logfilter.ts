@@ -1,0 +1,97 @@
+// Which facts a person asks the timeline for.
+
+import { isAbsolute, relative } from 'node:path'
+import picomatch from 'picomatch'
+import { BerthError } from '../core/errors.ts'
+import { type Event } from '../core/event.ts'
+import { type Fleet } from '../core/fleet.ts'
+import { nearest } from '../core/nearest.ts'
+import { parseTime } from '../core/quantity.ts'
+import { type Query } from '../store/store.ts'
+import { type Common, type Io } from './io.ts'
+import { flagValue } from './usage.ts'
+
+export type LogOptions = Common & { task?: string; run?: string; file?: string; kind?: string[]; since?: string; until?: string }
+
+/** What the store can choose by itself, and what is left to look at. Throws for names that nothing has. */
+export async function openFilter(
+  io: Io,
+  fleet: Fleet,
+  options: LogOptions,
+): Promise<{ query: Query; passes: (event: Event) => boolean }> {
+  const project = await projectOf(io, options)
+  const time = (flag: string, text: string | undefined) =>
+    text === undefined ? undefined : flagValue(flag, text, given => parseTime(given, io.now()), "a time like '2030-01-31T17:00Z', or '2h' ago")
+  const since = time('--since', options.since)
+  const until = time('--until', options.until)
+  const run = options.run === undefined ? undefined : runOf(fleet, project?.id, options.run)
+  if (options.task !== undefined) requireTask(fleet, project?.id, options.task)
+  const query: Query = {
+    ...(project && { project: project.id }),
+    ...(options.task !== undefined && { task: options.task }),
+    ...(run !== undefined && { run }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+  }
+  const file = options.file === undefined ? undefined : fileMatcher(options.file, project?.places ?? [])
+  const kind = options.kind && picomatch(options.kind)
+  const passes = (event: Event) =>
+    (!project || !('project' in event) || event.project === project.id) &&
+    (options.task === undefined || ('task' in event && event.task === options.task)) &&
+    (run === undefined || ('run' in event && event.run === run)) &&
+    (since === undefined || event.at >= since) &&
+    (until === undefined || event.at <= until) &&
+    (!kind || kind(event.kind)) &&
+    (!file || pathsOf(event).some(file))
+  return { query, passes }
+}
+
+/** The repository here, or undefined outside of any: then it is the timeline of all. */
+async function projectOf(io: Io, options: Common): Promise<{ id: string; places: string[] } | undefined> {
+  const { repositoryAt } = await import('../daemon/place.ts')
+  try {
+    const repo = await repositoryAt(options.repo ?? io.cwd, io.env)
+    return { id: repo.id, places: [repo.worktree ?? repo.root, repo.root] }
+  } catch (error) {
+    if (options.repo === undefined && error instanceof BerthError && error.code === 'not-a-repository') return undefined
+    throw error
+  }
+}
+
+/** A run's id, or the name that people see: `login#2`. */
+function runOf(fleet: Fleet, project: string | undefined, wanted: string): string {
+  if (fleet.runs.has(wanted)) return wanted
+  const [task, attempt] = wanted.split('#')
+  const found = [...fleet.runs].findLast(
+    ([, run]) => run.task === task && String(run.attempt) === attempt && (!project || run.key.startsWith(`${project}/`)),
+  )
+  if (found) return found[0]
+  throw new BerthError('not-found', `there is no run '${wanted}'`, task ? `berth log --task ${task}` : 'berth ls')
+}
+
+function requireTask(fleet: Fleet, project: string | undefined, wanted: string): void {
+  const names = [
+    ...[...fleet.tasks.values()].filter(task => !project || task.project === project).map(task => task.name),
+    ...[...fleet.runs.values()].filter(run => !project || run.key.startsWith(`${project}/`)).map(run => run.task),
+  ]
+  if (names.includes(wanted)) return
+  const near = nearest(wanted, names)
+  throw new BerthError('not-found', `there is no task '${wanted}'`, near ? `berth log --task ${near}` : 'berth ls --all')
+}
+
+/** A path or glob as facts name files: from the root of the repository, with `/`. */
+function fileMatcher(given: string, places: string[]): (path: string) => boolean {
+  const inside = isAbsolute(given) ? places.map(place => relative(place, given)).find(path => !path.startsWith('..')) : given
+  const path = (inside ?? given).replaceAll('\\', '/').replace(/^\.\//, '').replace(/\/$/, '')
+  const matches = picomatch(path, { dot: true })
+  return touched => {
+    const name = touched.replaceAll('\\', '/')
+    return name === path || name.startsWith(`${path}/`) || name.endsWith(`/${path}`) || matches(name)
+  }
+}
+
+function pathsOf(event: Event): string[] {
+  if (event.kind === 'file.changed') return event.from === undefined ? [event.path] : [event.path, event.from]
+  if (event.kind === 'tool.called' || event.kind === 'trespass.seen') return event.paths
+  return []
+}

@@ -1,0 +1,60 @@
+// Runs one call of `berth`: builds what commands get from the world, finds the verb, turns errors into words.
+
+import { CommanderError } from 'commander'
+import { BerthError } from '../core/errors.ts'
+import { refuseInside } from './inside.ts'
+import { type Io } from './io.ts'
+import { openPrint, printError } from './print.ts'
+import { buildProgram } from './program.ts'
+import { usageError } from './usage.ts'
+
+/** Gives the exit code. */
+export async function start(args: string[], world: Pick<Io, 'now' | 'newId'>): Promise<number> {
+  const { env } = process
+  let keepOn = false
+  const end = () => {
+    if (!keepOn) process.exit(0)
+  }
+  const print = openPrint({ stdout: process.stdout, stderr: process.stderr, env, end })
+  const io: Io = {
+    env,
+    cwd: process.cwd(),
+    ...world,
+    print,
+    readInput,
+    question: process.stdin.isTTY && process.stderr.isTTY ? question : undefined,
+    keepOn: () => (keepOn = true),
+  }
+  const dashes = args.indexOf('--')
+  const json = (dashes < 0 ? args : args.slice(0, dashes)).includes('--json')
+  const program = buildProgram(async (verb, load, given) => {
+    if (env['BERTH_RUN']) await refuseInside(verb, env)
+    const command = await load()
+    program.exit = await command(io, given)
+  }, io)
+  try {
+    if (args.length === 0) throw new BerthError('usage', 'no verb is given', 'berth --help')
+    await program.root.parseAsync(args, { from: 'user' })
+    return program.exit
+  } catch (thrown) {
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0
+    const error = thrown instanceof CommanderError ? usageError(thrown, program.root, args) : thrown
+    return printError(print, error, { json, debug: env['BERTH_DEBUG'] !== undefined && env['BERTH_DEBUG'] !== '' })
+  }
+}
+
+async function readInput(): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+async function question(text: string): Promise<string> {
+  const { createInterface } = await import('node:readline/promises')
+  const reader = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return await reader.question(text)
+  } finally {
+    reader.close()
+  }
+}

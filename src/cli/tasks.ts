@@ -1,0 +1,150 @@
+// The tasks of one `berth run`: from briefs, a task file or stdin, with the flags put over them.
+
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { type Submission } from '../core/api.ts'
+import { BerthError } from '../core/errors.ts'
+import { joinFields, readField, type FieldKey, type TaskFields } from '../core/fields.ts'
+import { nameProblem } from '../core/names.ts'
+import { type FileTask, type Mistake, parseMarkdown, type TaskFile } from '../core/taskfile.ts'
+import { titleOf } from '../core/tasklist.ts'
+import { type Common, type Io } from './io.ts'
+
+export type RunOptions = {
+  file?: string
+  name?: string
+  engine?: string
+  model?: string
+  kind?: string
+  label?: string[]
+  priority?: string
+  after?: string[]
+  gate?: string[]
+  touches?: string[]
+  land?: 'auto' | 'ask' | 'never'
+  jobs?: number
+  base?: string
+  timeout?: string
+  budget?: string
+  command?: string
+  dryRun?: boolean
+  detach?: boolean
+  trust?: boolean
+}
+
+export type Wanted = { tasks: (Submission & { line?: number })[]; notices: string[] }
+
+/** What the person asks for; no task at all is an empty list. Throws on every mistake, before anything starts. */
+export async function wantedTasks(io: Io, args: string[], options: RunOptions & Common): Promise<Wanted> {
+  const stdin = args.length === 1 && args[0] === '-'
+  const file = options.file ?? (stdin ? '-' : undefined)
+  if (options.file !== undefined && args.length > 0) {
+    throw new BerthError('usage', "briefs and '--file' exclude each other", 'berth run -f FILE')
+  }
+  const parsed = file === undefined ? ofBriefs(args) : await ofFile(io, file)
+  if (options.name !== undefined) nameOne(parsed, options.name)
+  const flags = flagFields(options)
+  const tasks = parsed.tasks.map(task => {
+    const fields = { ...parsed.defaults, ...flags, ...task.fields }
+    if (fields.account !== undefined) throw noAccount(task, fields.account)
+    const engine = fields.command !== undefined && fields.engine === undefined ? { engine: 'command' } : {}
+    const spec = { ...fields, ...engine, ...(options.base && { base: options.base }), title: task.title }
+    return { ...(task.name && { name: task.name }), brief: task.brief, spec, ...(task.line && { line: task.line }) }
+  })
+  return { tasks, notices: parsed.notices }
+}
+
+function ofBriefs(briefs: string[]): TaskFile {
+  const tasks = briefs.map((brief): FileTask => {
+    if (brief.trim() === '') throw new BerthError('empty-brief', 'the brief is empty', 'berth run "what is to be done"')
+    return { title: titleOf(brief), brief, fields: {}, line: 0 }
+  })
+  return { is: 'tasks', defaults: {}, tasks, notices: [] }
+}
+
+async function ofFile(io: Io, file: string): Promise<TaskFile> {
+  const shown = file === '-' ? 'stdin' : file
+  const bytes = file === '-' ? await io.readInput() : await readTaskFile(io, file)
+  const text = decoded(bytes, shown)
+  const parsed = await parsedAs(formatOf(file, text), text)
+  if (parsed.is === 'mistake') throw mistakeError(parsed, shown)
+  return parsed
+}
+
+async function readTaskFile(io: Io, file: string): Promise<Uint8Array> {
+  try {
+    return await readFile(resolve(io.cwd, file))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') throw new BerthError('not-found', `there is no task file '${file}'`, 'berth run -f FILE')
+    throw new BerthError('task-file', `'${file}' cannot be read: ${code ?? String(error)}`)
+  }
+}
+
+/** Briefs must come through byte for byte: text that is no UTF-8 cannot. */
+function decoded(bytes: Uint8Array, shown: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    const good = new TextDecoder('utf-8').decode(bytes).split('\uFFFD')[0]!
+    const line = good.split('\n').length
+    const column = good.length - good.lastIndexOf('\n')
+    throw new BerthError('task-file', `${place(shown, line, column)}: this is not UTF-8`, `iconv -t UTF-8 '${shown}'`)
+  }
+}
+
+function formatOf(file: string, text: string): 'markdown' | 'yaml' | 'json' {
+  if (/\.ya?ml$/i.test(file)) return 'yaml'
+  if (/\.json$/i.test(file)) return 'json'
+  if (file !== '-') return 'markdown'
+  if (/^\uFEFF?\s*[[{]/.test(text)) return 'json'
+  return /^(?:tasks:|- )/m.test(text) && !/^ {0,3}## /m.test(text) ? 'yaml' : 'markdown'
+}
+
+async function parsedAs(format: 'markdown' | 'yaml' | 'json', text: string): Promise<TaskFile | Mistake> {
+  if (format === 'markdown') return parseMarkdown(text)
+  const { readDocument } = await import('./document.ts')
+  return readDocument(text, format)
+}
+
+const place = (shown: string, line: number, column: number): string => `'${shown}', line ${line}, column ${column}`
+
+/** A mistake of a task file, for a person. */
+export const mistakeError = (mistake: Mistake, shown: string): BerthError =>
+  new BerthError(mistake.code, `${place(shown, mistake.line, mistake.column)}: ${mistake.message}`, mistake.hint)
+
+function nameOne(parsed: TaskFile, name: string): void {
+  const [only] = parsed.tasks
+  if (!only || parsed.tasks.length > 1) {
+    throw new BerthError('usage', `'--name ${name}' needs exactly one brief`, 'berth run --name NAME "BRIEF"')
+  }
+  const problem = nameProblem(name)
+  if (problem) throw new BerthError('bad-name', `'${name}' cannot be the name of a task: ${problem}`)
+  only.name = name
+}
+
+function flagFields(options: RunOptions): TaskFields {
+  const given: [FieldKey, unknown][] = [
+    ['engine', options.engine],
+    ['model', options.model],
+    ['kind', options.kind],
+    ['labels', options.label],
+    ['priority', options.priority],
+    ['after', options.after],
+    ['gates', options.gate],
+    ['touches', options.touches],
+    ['land', options.land],
+    ['timeout', options.timeout],
+    ['budget', options.budget],
+    ['command', options.command],
+  ]
+  return given.reduce((fields: TaskFields, [key, value]) => {
+    if (value === undefined) return fields
+    const read = readField(key, value)
+    if (read.is === 'wrong') throw new BerthError('usage', read.reason)
+    return joinFields(fields, read.fields)
+  }, {})
+}
+
+const noAccount = (task: FileTask, account: string): BerthError =>
+  new BerthError('not-found', `'${task.name ?? task.title}' names the account '${account}', and there is none of that name`)

@@ -1,0 +1,230 @@
+// Which configuration counts for a repository: the target's berth.toml, the user's own, BERTH_* and flags put
+// over each other, with what a person has to consent to (docs/decisions/0016).
+
+import { createHash } from 'node:crypto'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { realpathSync } from 'node:fs'
+import { TomlError, parse } from 'smol-toml'
+import { BerthError } from '../core/errors.ts'
+import { type Base, type Layer, mergeSettings, type Merged } from '../core/policy.ts'
+import { checkSettings, type UserSettings } from '../core/settings.ts'
+import { git } from '../git/git.ts'
+import { type Repository } from '../git/open.ts'
+import { findTarget } from '../git/target.ts'
+import { platform } from '../platform/platform.ts'
+import { readIfThere } from '../store/files.ts'
+
+type Environment = { [name: string]: string | undefined }
+
+/** Flags of the call, over everything else. */
+export type Flags = { jobs?: number; land?: 'auto' | 'ask' | 'never'; engine?: string }
+
+export type Configured = Merged & {
+  /** Where the repository's configuration was read: `berth.toml at main 1a2b3c4d5e`, `berth.toml of the checkout`, `none`. */
+  source: string
+  /** Of what needs consent; of nothing, the digest of nothing. */
+  hash: string
+  /** The user's configuration trusts this repository, or the caller's BERTH_TRUST is 1. */
+  trusted: boolean
+  /** The branch whose berth.toml counts. */
+  target: string
+}
+
+/**
+ * Reads and merges the configuration. `root`: where worktrees go if nothing is said; absolute. Throws BerthError
+ * `config` with file, line and the nearest valid key. Reads only.
+ */
+export async function configure(
+  repo: Repository,
+  { env, flags, root }: { env: Environment; flags?: Flags; root: string },
+): Promise<Configured> {
+  const user = readUser(env)
+  const environment = environmentLayer(env)
+  const above = [...(user ? [user.layer] : []), ...environment, ...flagLayers(flags ?? {})]
+  const own = await readOwn(repo, above)
+  const layers = [...(own.layer ? [own.layer] : []), ...above]
+  const base: Base = {
+    repository: repo.root,
+    root,
+    jobs: platform.defaultJobs(),
+    resolve: (folder, path) => resolve(folder, path),
+    include: own.include,
+  }
+  const merged = mergeSettings(layers, base)
+  const hash = createHash('sha256').update(merged.consent.join('\n')).digest('hex')
+  const trusted = env['BERTH_TRUST'] === '1' || isTrusted(repo, user?.trust ?? [], env)
+  if (merged.policy.engines[merged.policy.defaultEngine] === undefined) throw unknownDefault(merged)
+  return { ...merged, source: own.source, hash, trusted, target: own.target }
+}
+
+/**
+ * Throws `consent-needed` unless the repository makes Berth run nothing, or consent to exactly this was given:
+ * before (`recorded`), now (`trust`), or by the user's configuration. True: it is to be recorded.
+ */
+export function requireConsent(
+  configured: Configured,
+  { trust, recorded }: { trust: boolean; recorded: (hash: string) => boolean },
+): boolean {
+  const { consent, hash, source } = configured
+  if (consent.length === 0 || recorded(hash)) return false
+  if (trust || configured.trusted) return true
+  const message = `'${source}' makes Berth run or copy what nobody has agreed to: ${consent.join('; ')}`
+  throw new BerthError('consent-needed', message, 'berth run --trust', { lines: consent, source })
+}
+
+type Own = { source: string; target: string; layer?: Layer; include: string[] }
+
+/** A berth.toml may name another target: that one's berth.toml counts then. Not more often than this. */
+const hopsMax = 3
+
+async function readOwn(repo: Repository, above: Layer[]): Promise<Own> {
+  const remote = last(above, 'remote')
+  const told = last(above, 'target')
+  const checkout = await ofCheckout(repo)
+  let wanted = told ?? checkout.layer?.settings.target ?? null
+  for (let hop = 0; ; hop++) {
+    const target = await findTarget(repo, { target: wanted, remote: remote ?? checkout.layer?.settings.remote ?? 'origin' })
+    if (target.is === 'missing') throw new BerthError('config', target.what, target.hint)
+    const found = await ofCommit(repo, target.branch)
+    const own = found ?? checkout
+    const next = found?.layer?.settings.target
+    if (told !== undefined || next === undefined || next === target.branch) return { ...own, target: target.branch }
+    if (hop === hopsMax) {
+      throw new BerthError('config', `the targets that berth.toml names lead in a circle, at '${next}'`, 'berth config')
+    }
+    wanted = next
+  }
+}
+
+const last = (layers: Layer[], key: 'target' | 'remote'): string | undefined =>
+  layers.findLast(layer => layer.settings[key] !== undefined)?.settings[key]
+
+const fileName = 'berth.toml'
+const includeName = '.worktreeinclude'
+
+/** The person's checkout: what counts while the target has no berth.toml. */
+async function ofCheckout(repo: Repository): Promise<Own> {
+  const folder = repo.worktree ?? (repo.bare ? undefined : repo.root)
+  if (folder === undefined) return { source: 'none', target: '', include: [] }
+  const text = readIfThere(join(folder, fileName))?.toString('utf8')
+  const include = readIfThere(join(folder, includeName))?.toString('utf8')
+  const source = text === undefined ? 'none' : `${fileName} of the checkout`
+  return { ...ownOf(text, source, join(folder, fileName)), include: includeLines(include) }
+}
+
+/** Undefined: the commit has no berth.toml. */
+async function ofCommit(repo: Repository, branch: string): Promise<Own | undefined> {
+  const tip = await git(repo, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`])
+  const commit = tip.code === 0 ? tip.out.toString('utf8').trim() : await remoteTip(repo, branch)
+  if (commit === undefined) return undefined
+  const text = await blob(repo, commit, fileName)
+  if (text === undefined) return undefined
+  const source = `${fileName} at ${branch} ${commit.slice(0, 10)}`
+  return { ...ownOf(text, source, `${branch}:${fileName}`), include: includeLines(await blob(repo, commit, includeName)) }
+}
+
+async function remoteTip(repo: Repository, branch: string): Promise<string | undefined> {
+  const tip = await git(repo, ['for-each-ref', '--format=%(objectname)', `refs/remotes/*/${branch}`])
+  return tip.out.toString('utf8').split('\n')[0]?.trim() || undefined
+}
+
+/** A file of a commit; undefined if it has none. A failed look is an error, never "it has none". */
+async function blob(repo: Repository, commit: string, path: string): Promise<string | undefined> {
+  const listed = await git(repo, ['ls-tree', '-z', commit, '--', path])
+  if (listed.code !== 0) throw new BerthError('git-failed', `git cannot list '${commit}': ${listed.err.trim()}`)
+  const object = /^100\d{3} blob ([0-9a-f]+)\t/.exec(listed.out.toString('utf8'))?.[1]
+  if (object === undefined) return undefined
+  const shown = await git(repo, ['cat-file', 'blob', object])
+  if (shown.code !== 0) throw new BerthError('git-failed', `git cannot read '${commit}:${path}': ${shown.err.trim()}`)
+  return shown.out.toString('utf8')
+}
+
+function ownOf(text: string | undefined, source: string, shown: string): Own {
+  if (text === undefined) return { source, target: '', include: [] }
+  return { source, target: '', include: [], layer: { from: source, settings: parsed(text, shown, 'repository'), repository: true } }
+}
+
+const includeLines = (text: string | undefined): string[] =>
+  (text ?? '').split(/\r\n|\n/).map(line => line.trim()).filter(line => line !== '' && !line.startsWith('#'))
+
+/** Parses and checks one file. Throws `config`, with file and line. */
+function parsed(text: string, shown: string, of: 'repository' | 'user'): UserSettings {
+  let document: unknown
+  try {
+    document = parse(text)
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    const reason = error.message.split('\n')[0]!.replace(/^Invalid TOML document: /, '')
+    throw new BerthError('config', `'${shown}', line ${error.line}, column ${error.column}: ${reason}`)
+  }
+  const checked = checkSettings(document, text, of)
+  if (checked.is === 'settings') return checked.settings
+  throw new BerthError('config', `'${shown}', line ${checked.line}: ${checked.message}`, checked.hint)
+}
+
+/** The user's own configuration: the person's HOME counts, never where Berth stores things (docs/decisions/0011). */
+export function userConfigFile(env: Environment): string {
+  const home = env['HOME'] ?? env['USERPROFILE'] ?? homedir()
+  const folder = env['XDG_CONFIG_HOME'] || (platform.name === 'windows' && env['APPDATA']) || join(home, '.config')
+  return join(folder, 'berth', 'config.toml')
+}
+
+function readUser(env: Environment): { layer: Layer; trust: string[] } | undefined {
+  const file = userConfigFile(env)
+  const text = readIfThere(file)?.toString('utf8')
+  if (text === undefined) return undefined
+  const { trust, ...settings } = parsed(text, file, 'user')
+  return { layer: { from: file, settings, repository: false }, trust: trust ?? [] }
+}
+
+/** Not BERTH_TARGET or BERTH_BASE: those tell an agent about its own task. */
+function environmentLayer(env: Environment): Layer[] {
+  const keys = { BERTH_ENGINE: 'engine', BERTH_LAND: 'land', BERTH_LANDING: 'landing', BERTH_WORKTREES: 'worktrees' } as const
+  const layers: Layer[] = []
+  const add = (name: string, settings: object) => {
+    const checked = checkSettings(settings, '', 'repository')
+    if (checked.is === 'mistake') throw new BerthError('config', `'${name}' ${checked.message.replace(/^'[^']*' /, '')}`)
+    layers.push({ from: name, settings: checked.settings, repository: false })
+  }
+  for (const [name, key] of Object.entries(keys)) if (env[name]) add(name, { [key]: env[name] })
+  if (env['BERTH_JOBS']) add('BERTH_JOBS', { limits: { jobs: Number(env['BERTH_JOBS']) } })
+  return layers
+}
+
+function flagLayers({ jobs, land, engine }: Flags): Layer[] {
+  const layer = (from: string, settings: Layer['settings']): Layer => ({ from, settings, repository: false })
+  return [
+    ...(jobs === undefined ? [] : [layer('--jobs', { limits: { jobs } })]),
+    ...(land === undefined ? [] : [layer('--land', { land })]),
+    ...(engine === undefined ? [] : [layer('--engine', { engine })]),
+  ]
+}
+
+/** A trusted path covers itself and what is below it, by whole components and real paths. */
+function isTrusted(repo: Repository, trust: string[], env: Environment): boolean {
+  const home = env['HOME'] ?? env['USERPROFILE'] ?? homedir()
+  return trust.some(path => {
+    const real = realOf(path.replace(/^~(?=[/\\]|$)/, home))
+    return real !== undefined && [repo.root, repo.commonDir].some(place => isWithin(realOf(place), real))
+  })
+}
+
+function isWithin(place: string | undefined, folder: string): boolean {
+  if (place === undefined) return false
+  return place === folder || place.startsWith(folder.endsWith('/') || folder.endsWith('\\') ? folder : join(folder, '/'))
+}
+
+function realOf(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+function unknownDefault(merged: Merged): BerthError {
+  const from = merged.effective.find(one => one.key === 'engine')?.from ?? 'default'
+  const known = Object.keys(merged.policy.engines).join(' ')
+  return new BerthError('unknown-engine', `unknown engine '${merged.policy.defaultEngine}' (${from})`, `known engines: ${known}`)
+}

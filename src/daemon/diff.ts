@@ -1,0 +1,109 @@
+// What a task changed since it branched off, uncommitted and untracked files included; nothing of its own is touched.
+
+import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TaskView } from '../core/api.ts'
+import { BerthError } from '../core/errors.ts'
+import { type ChangedPath, changesSince, mergeBase } from '../git/changes.ts'
+import { failure, git, type Git, inDirectory, line, ok } from '../git/git.ts'
+import { type Repository } from '../git/open.ts'
+import { findTarget } from '../git/target.ts'
+
+export type TaskDiff = { base: string; files: ChangedPath[]; patch: Uint8Array | undefined }
+
+/** More than this is not shown: a person reads it with git. */
+const patchBytesMax = 128 * 1024 * 1024
+
+/**
+ * The diff of a task against its merge base with the target. Without a worktree, that of its branch or last commit.
+ * Throws `not-found` if there is nothing to compare yet, and what git fails with.
+ */
+export async function taskDiff(
+  repo: Repository,
+  task: Pick<TaskView, 'task' | 'base' | 'branch' | 'commit' | 'worktree' | 'status'>,
+  { patch, colour }: { patch: boolean; colour: boolean },
+): Promise<TaskDiff> {
+  if (task.base === null) throw new BerthError('not-found', `'${task.task}' has no workspace yet`, `berth show ${task.task}`)
+  const worktree = task.worktree === null ? undefined : inDirectory(repo, task.worktree)
+  const head = worktree ? 'HEAD' : await tipOf(repo, task)
+  const base = await baseOf(repo, worktree ?? repo, { head, base: task.base })
+  const options = colour ? ['--color=always'] : ['--color=no']
+  if (worktree) {
+    const changes = await changesSince(worktree, base)
+    if (changes.is === 'unknown') throw new BerthError('git-failed', `'${task.worktree}' cannot be read: ${changes.reason}`)
+    return { base, files: changes.paths, patch: patch ? await ofWorktree(worktree, base, options) : undefined }
+  }
+  const files = await ofCommits(repo, base, head)
+  return { base, files, patch: patch ? await shown(repo, [...options, base, head], {}) : undefined }
+}
+
+async function tipOf(repo: Repository, task: Pick<TaskView, 'task' | 'branch' | 'commit'>): Promise<string> {
+  for (const name of [task.branch === null ? undefined : `refs/heads/${task.branch}`, task.commit]) {
+    if (!name) continue
+    const found = await git(repo, ['rev-parse', '--verify', '--quiet', `${name}^{commit}`])
+    if (found.code === 0) return found.out.toString('utf8').trim()
+  }
+  throw new BerthError('not-found', `neither worktree nor branch of '${task.task}' is there any more`, 'berth saved')
+}
+
+/** With the target merged into it, the younger merge base; once landed (it would be HEAD itself), where it began. */
+async function baseOf(repo: Repository, at: Git, { head, base }: { head: string; base: string }): Promise<string> {
+  const target = await findTarget(repo, { target: null, remote: 'origin' })
+  if (target.is === 'missing') return base
+  const common = await mergeBase(at, head, `refs/heads/${target.branch}`).catch(() => undefined)
+  if (common === undefined || common === (await line(at, ['rev-parse', '--verify', `${head}^{commit}`]))) return base
+  const younger = await git(at, ['merge-base', '--is-ancestor', base, common])
+  return younger.code === 0 ? common : base
+}
+
+const flags = ['--no-ext-diff', '--no-textconv', '-M', '--submodule=short']
+
+async function shown(at: Git, args: string[], options: { index?: string; objects?: string }): Promise<Uint8Array> {
+  const result = await git(at, ['diff', ...flags, ...args], { ...options, maxBytes: patchBytesMax })
+  if (result.code !== 0 && !result.truncated) throw failure(at, ['diff'], result)
+  return result.out
+}
+
+/** Through a copy of the index and an object folder of its own, so that the agent's index and the store stay as they are. */
+async function ofWorktree(worktree: Git, base: string, options: string[]): Promise<Uint8Array> {
+  const folder = await mkdtemp(join(tmpdir(), 'berth-diff-'))
+  try {
+    const index = join(folder, 'index')
+    const own = await line(worktree, ['rev-parse', '--path-format=absolute', '--git-path', 'index'])
+    await copyFile(own, index).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+    })
+    const apart = { index, objects: folder }
+    await ok(worktree, ['add', '--all', '--ignore-errors'], apart)
+    return await shown(worktree, ['--cached', ...options, base], apart)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+const letters: { [letter: string]: ChangedPath['change'] } = { A: 'added', M: 'modified', D: 'deleted', R: 'renamed', T: 'type', C: 'added' }
+
+/** Paths and counts between two commits. */
+async function ofCommits(repo: Git, base: string, head: string): Promise<ChangedPath[]> {
+  const out = await ok(repo, ['diff', ...flags, '--raw', '--numstat', '-z', base, head])
+  const fields = out.toString('utf8').split('\0')
+  const files: ChangedPath[] = []
+  const counts = new Map<string, { insertions: number | null; deletions: number | null }>()
+  while (fields.length > 1) {
+    const field = fields.shift()!
+    if (field.startsWith(':')) {
+      const letter = field.split(' ')[4]![0]!
+      const from = letter === 'R' || letter === 'C' ? fields.shift() : undefined
+      const path = fields.shift()!
+      files.push({ path, change: letters[letter] ?? 'modified', insertions: null, deletions: null, ...(from && { from }) })
+      continue
+    }
+    const [insertions, deletions, name] = field.split('\t')
+    const path = name === '' ? (fields.shift(), fields.shift()!) : name!
+    counts.set(path, { insertions: countOf(insertions!), deletions: countOf(deletions!) })
+  }
+  return files.map(file => ({ ...file, ...counts.get(file.path) }))
+}
+
+const countOf = (text: string): number | null => (text === '-' ? null : Number(text))

@@ -1,0 +1,66 @@
+// What one run said and did: its facts in order, and of a program whose words are no facts, its output.
+
+import { BerthError } from '../core/errors.ts'
+import { type Event, type Fact, type RunId } from '../core/event.ts'
+import { type Fleet } from '../core/fleet.ts'
+import { nearest } from '../core/nearest.ts'
+import { readOutput, shownLines, textOf } from '../process/output.ts'
+import { platform } from '../platform/platform.ts'
+import { stateDirOf, statePaths } from '../store/paths.ts'
+import { type History } from './history.ts'
+
+export type Transcript = {
+  run: RunId
+  task: string
+  attempt: number
+  events: Event[]
+  /** Lines of its output, if it has said nothing that is a fact. */
+  output: string[]
+}
+
+const kinds: Fact['kind'][] = [
+  'run.started', 'message.said', 'tool.called', 'question.asked', 'question.answered', 'question.expired',
+  'run.reported', 'run.limited', 'run.signed-out', 'engine.retried', 'output.dropped', 'commit.made', 'run.ending',
+  'run.exited', 'run.lost', 'run.collected',
+]
+
+const outputBytesMax = 64 * 1024 * 1024
+
+/** Of the last attempt, or of attempt `attempt`. Throws `not-found`. */
+export function transcriptOf(
+  history: History,
+  env: { [name: string]: string | undefined },
+  { project, task, attempt }: { project: string; task: string; attempt: number | undefined },
+): Transcript {
+  const [run, index] = chosen(history.fleet, { project, task, attempt })
+  const events = [...history.read({ run, kinds })]
+  const spoke = events.some(event => event.kind === 'message.said' || event.kind === 'tool.called')
+  const dir = statePaths(stateDirOf(env, platform)).run(run)
+  return { run, task, attempt: index.attempt, events, output: spoke ? [] : outputOf(dir) }
+}
+
+function chosen(fleet: Fleet, { project, task, attempt }: { project: string; task: string; attempt: number | undefined }) {
+  const here = [...fleet.runs].filter(([, run]) => run.key.startsWith(`${project}/`))
+  const own = here.filter(([, run]) => run.task === task)
+  const found = own.findLast(([, run]) => attempt === undefined || run.attempt === attempt)
+  if (found) return found
+  if (own.length > 0) {
+    const attempts = own.map(([, run]) => run.attempt).join(', ')
+    throw new BerthError('not-found', `'${task}' has no attempt '${attempt}'`, `its attempts: ${attempts}`)
+  }
+  const known = fleet.tasks.has(`${project}/${task}`)
+  if (known) throw new BerthError('not-found', `'${task}' has not run yet`, `berth show ${task}`)
+  const near = nearest(task, here.map(([, run]) => run.task))
+  throw new BerthError('not-found', `there is no task '${task}'`, near ? `berth transcript ${near}` : 'berth ls --all')
+}
+
+function outputOf(dir: string): string[] {
+  try {
+    const { chunks, dropped } = readOutput(dir, 0, outputBytesMax)
+    const lines = shownLines(textOf(chunks))
+    return dropped > 0 ? [`(${dropped} bytes before this were not kept)`, ...lines] : lines
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
