@@ -1,4 +1,5 @@
-// The folder `damaged`: the bytes of what was broken, and one report for each repair until the log tells of it.
+// The folder `damaged`: the bytes of what was broken, and one report for each repair until the log tells of
+// it.
 
 import { copyFileSync, existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'

@@ -90,8 +90,8 @@ export function removeIfThere(file: string): void {
 }
 
 /**
- * Sets `bytes` of the disk aside in `file`, to be given up when it is full (docs/decisions/0010). Never fails: where
- * less than twice that is free there is no reserve.
+ * Sets `bytes` of the disk aside in `file`, to be given up when it is full (docs/decisions/0010). Never
+ * fails: where less than twice that is free there is no reserve.
  */
 export function makeReserve(file: string, bytes = reserveBytes): 'there' | 'no-room' {
   if (sizeIfThere(file) === bytes) return 'there'
@@ -130,7 +130,8 @@ export function isFull(error: unknown): boolean {
     systemErrno?: number
   }
   if (code === 'ENOSPC' || code === 'EDQUOT') return true
-  // SQLite says "full" only for a failed write; a failed sync, or growing its shared index, is an input or output error.
+  // SQLite says "full" only for a failed write; a failed sync, or growing its shared index, is an input or
+  // output error.
   return (
     sqliteCode(error) === sqliteFull ||
     errcode === sqliteIndexSize ||

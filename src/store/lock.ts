@@ -1,4 +1,5 @@
-// Locks between processes: an exclusive SQLite transaction held open. The system frees it the moment its holder dies.
+// Locks between processes: an exclusive SQLite transaction held open. The system frees it the moment its
+// holder dies.
 
 import { truncateSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -24,10 +25,10 @@ const sqliteBusy = 5
 const sqliteNotADatabase = 26
 
 /**
- * Takes the lock `file` (made if missing), or gives undefined when it is still held after `waitMs`, or when `signal`
- * comes first. Waiters of one process queue in order and do not poll. Nobody else may open `file`: closing any other
- * handle to it would free the lock of this process. Throws BerthError `state-read-only` or `disk-full` when the file
- * cannot be made.
+ * Takes the lock `file` (made if missing), or gives undefined when it is still held after `waitMs`, or when
+ * `signal` comes first. Waiters of one process queue in order and do not poll. Nobody else may open `file`:
+ * closing any other handle to it would free the lock of this process. Throws BerthError `state-read-only`
+ * or `disk-full` when the file cannot be made.
  */
 export async function takeLock(
   file: string,
@@ -108,7 +109,8 @@ function beginOnce(path: string, database: Database): boolean {
   } catch (error) {
     if (sqliteCode(error) === sqliteBusy) return false
     if (sqliteCode(error) !== sqliteNotADatabase) throw error
-    // Something was written into the lock's file, which never holds data. The holder's lock is not of its content.
+    // Something was written into the lock's file, which never holds data. The holder's lock is not of its
+    // content.
     truncateSync(path, 0)
     return false
   }

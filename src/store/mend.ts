@@ -1,4 +1,5 @@
-// The start of a writer: is the database sound, do the segments agree with it, and if not, each is mended from the other.
+// The start of a writer: is the database sound, do the segments agree with it, and if not, each is mended
+// from the other.
 
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -20,7 +21,9 @@ import { newer } from './state.ts'
 import { type DamageReport } from './store.ts'
 import { gapsOf, inserter, select, selectLines } from './tables.ts'
 
-/** What a writer starts from: a sound database in its newest schema, and segments that hold a prefix of it. */
+/**
+ * What a writer starts from: a sound database in its newest schema, and segments that hold a prefix of it.
+ */
 export type Mended = {
   database: Database
   /** Of the segments that are whole. */
@@ -36,7 +39,10 @@ export type Mended = {
 
 const busyMs = 5_000
 
-/** Opens the database for writing, whatever happened to it and to the segments. Done twice, it does nothing more. */
+/**
+ * Opens the database for writing, whatever happened to it and to the segments. Done twice, it does nothing
+ * more.
+ */
 export function openMended(paths: StatePaths, now: () => number): Mended {
   let repair: Repair | undefined = reports(paths.damaged).some(({ done }) => !done)
     ? openRepair(paths.damaged, now())
@@ -150,7 +156,10 @@ function create(file: string): Sound {
   return { is: 'sound', database, trusted: true, schemaBefore: schemaVersion }
 }
 
-/** Builds a new database from the segments and from what can still be read of the old one, then swaps the two. */
+/**
+ * Builds a new database from the segments and from what can still be read of the old one, then swaps the
+ * two.
+ */
 function rebuild(paths: StatePaths, unsound: { reason: string }, repair: Repair): Sound {
   repair.say(`berth.db: ${unsound.reason}`)
   repair.write()

@@ -1,5 +1,5 @@
-// The embedded store, for reading alone: beside a live writer or without one, and from the segments when the database
-// cannot be read. Writes nothing.
+// The embedded store, for reading alone: beside a live writer or without one, and from the segments when
+// the database cannot be read. Writes nothing.
 
 import { join } from 'node:path'
 import { statSync } from 'node:fs'
@@ -150,7 +150,10 @@ function openSource(paths: StatePaths): { source: Source | undefined; why: strin
   }
 }
 
-/** Everything SQLite says is a reason to read the segments: also that it is busy, or may not recover read-only. */
+/**
+ * Everything SQLite says is a reason to read the segments: also that it is busy, or may not recover
+ * read-only.
+ */
 const isUnreadable = (error: unknown): boolean =>
   sqliteCode(error) !== undefined || error instanceof SyntaxError
 

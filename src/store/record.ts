@@ -28,8 +28,9 @@ export function pathsOf(event: Event): string[] {
 }
 
 /**
- * Reads the bytes of a segment whatever happened to them: a torn last line, zero bytes, a whole record glued behind a
- * torn one, a byte order mark, other line endings, disorder, duplicates. Of two records with one seq the first counts.
+ * Reads the bytes of a segment whatever happened to them: a torn last line, zero bytes, a whole record
+ * glued behind a torn one, a byte order mark, other line endings, disorder, duplicates. Of two records with
+ * one seq the first counts.
  */
 export function parseSegment(bytes: Uint8Array): Parsed {
   const faults = new Set<string>()
@@ -46,7 +47,10 @@ export function parseSegment(bytes: Uint8Array): Parsed {
   return parseLines(lines, faults)
 }
 
-/** The text that an event is kept as: one line, `seq` first. A real U+FFFD is escaped: a bare one is a damaged byte. */
+/**
+ * The text that an event is kept as: one line, `seq` first. A real U+FFFD is escaped: a bare one is a
+ * damaged byte.
+ */
 export const lineOf = (event: Event): string => JSON.stringify(event).replaceAll('\uFFFD', '\\ufffd')
 
 function parseLines(lines: string[], faults: Set<string>): Parsed {
@@ -102,7 +106,10 @@ export function keptOf(line: string): Kept | undefined {
   }
 }
 
-/** The highest number that a record, whole or torn, bears here. One that breaks off may be longer than it looks. */
+/**
+ * The highest number that a record, whole or torn, bears here. One that breaks off may be longer than it
+ * looks.
+ */
 function highestIn(line: string): number {
   let highest = 0
   for (const [, digits] of line.matchAll(/\{"seq":(\d{1,15}),/g)) highest = Math.max(highest, Number(digits))

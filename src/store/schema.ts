@@ -2,7 +2,10 @@
 
 import { type Database, transaction } from './sqlite.ts'
 
-/** One step: from the schema before it to its own. Never edited once released; its result is kept as a fixture. */
+/**
+ * One step: from the schema before it to its own. Never edited once released; its result is kept as a
+ * fixture.
+ */
 export type Migration = (database: Database) => void
 
 const migrations: readonly Migration[] = [
@@ -27,7 +30,11 @@ const migrations: readonly Migration[] = [
       create index facts_run on facts (run) where run is not null;
       create index facts_kind on facts (kind) where state = 1;
       create index facts_at on facts (at);
-      create table fact_paths (path text not null, seq integer not null, primary key (path, seq)) strict, without rowid;
+      create table fact_paths (
+        path text not null,
+        seq integer not null,
+        primary key (path, seq)
+      ) strict, without rowid;
     `),
 ]
 
@@ -39,7 +46,9 @@ export function schemaOf(database: Database): number {
   return Number(database.prepare('pragma user_version').get()?.['user_version'] ?? 0)
 }
 
-/** Brings the database to the newest schema, each step whole or not at all. Returns the schema it came from. */
+/**
+ * Brings the database to the newest schema, each step whole or not at all. Returns the schema it came from.
+ */
 export function migrate(database: Database, steps: readonly Migration[] = migrations): number {
   const from = schemaOf(database)
   for (let version = from; version < steps.length; version++) {

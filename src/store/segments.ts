@@ -33,7 +33,10 @@ export type SegmentsFound = {
   /** The highest seq of a whole record, and of any, fragments included. */
   last: number
   highest: number
-  /** From this name's index on everything is to be written anew, with the facts after `seq`; `intact` were readable. */
+  /**
+   * From this name's index on everything is to be written anew, with the facts after `seq`; `intact` were
+   * readable.
+   */
   damagedFrom: { index: number; seq: number; intact: number } | undefined
   /** What is wrong, in words, and the damaged files, which are to be kept. */
   faults: string[]
@@ -87,8 +90,8 @@ function inspectOne(dir: string, name: string, index: number, seal: Seal, found:
 }
 
 /**
- * Writes the segments anew from the index of `damagedFrom` on, with `lines` of all later facts. A crash on the way
- * leaves files that overlap, which the next start finds and writes again.
+ * Writes the segments anew from the index of `damagedFrom` on, with `lines` of all later facts. A crash on
+ * the way leaves files that overlap, which the next start finds and writes again.
  */
 export function rewriteSegments(
   dir: string,
@@ -174,7 +177,10 @@ export function openSegments(
   }
 }
 
-/** The seq of the last whole line, read from the end of the last segment: cheap, for readers. 0 when none is seen. */
+/**
+ * The seq of the last whole line, read from the end of the last segment: cheap, for readers. 0 when none is
+ * seen.
+ */
 export function lastInSegments(dir: string): number {
   const name = segmentNames(dir).at(-1)
   if (name === undefined) return 0

@@ -1,4 +1,5 @@
-// The driver port: SQLite in the shape of node:sqlite. Loaded at first use, so that whoever needs no store pays nothing.
+// The driver port: SQLite in the shape of node:sqlite. Loaded at first use, so that whoever needs no store
+// pays nothing.
 
 import { createRequire } from 'node:module'
 
@@ -23,8 +24,9 @@ type Driver = { DatabaseSync: new (file: string, options: { readOnly: boolean })
 let driver: Driver | undefined
 
 /**
- * Loads the driver: Node's own where it is good (22.13 and newer), else the prebuilt package. `near` is a file or URL
- * beside whose node_modules the package is looked for; a copy of Berth's code that lies elsewhere names the original.
+ * Loads the driver: Node's own where it is good (22.13 and newer), else the prebuilt package. `near` is a
+ * file or URL beside whose node_modules the package is looked for; a copy of Berth's code that lies
+ * elsewhere names the original.
  */
 export function loadSqlite(near: string = import.meta.url): Driver {
   driver ??= ownIsGood()

@@ -16,9 +16,10 @@ export type StateOptions = { isNetworkFileSystem?: (path: string) => boolean } &
 )
 
 /**
- * Checks the state directory and makes it with its id if it is new; read-only it makes nothing. Throws BerthError
- * `state-newer` (written by a newer Berth), `state-network` (docs/decisions/0036), `path-refused` (a folder of something
- * else), `state-read-only`, `disk-full`, and read-only also `not-found` (nothing was ever recorded there).
+ * Checks the state directory and makes it with its id if it is new; read-only it makes nothing. Throws
+ * BerthError `state-newer` (written by a newer Berth), `state-network` (docs/decisions/0036),
+ * `path-refused` (a folder of something else), `state-read-only`, `disk-full`, and read-only also
+ * `not-found` (nothing was ever recorded there).
  */
 export function openState(dir: string, options: StateOptions): { id: StateId; paths: StatePaths } {
   const paths = statePaths(resolve(dir))
@@ -47,7 +48,10 @@ export function openState(dir: string, options: StateOptions): { id: StateId; pa
   return { id, paths }
 }
 
-/** Says in the state directory which schema it has now. Twice, so that one damaged file does not cost the identity. */
+/**
+ * Says in the state directory which schema it has now. Twice, so that one damaged file does not cost the
+ * identity.
+ */
 export function writeId(paths: StatePaths, id: StateId): void {
   const text = `${JSON.stringify(id)}\n`
   atomicWrite(idCopy(paths), text)
@@ -76,16 +80,18 @@ function parseId(file: string): StateId | undefined {
   }
 }
 
-const idCopy = (paths: StatePaths): string => join(paths.facts, 'id.json')
+const idCopy = (paths: StatePaths): string => join(paths.private, 'id.json')
 
 /** Everything Berth itself puts into a state directory, and what file systems put at their root. */
-const ownNames =
-  /^(id\.json|berth\.db.*|sealed\.json|lock\.db.*|daemon\..*|facts|damaged|reserve|private|runs|homes|supervisor|empty-hooks|bin|worktrees|lost\+found|\..*\.tmp)$/
+const ownNames = [
+  /^(id\.json|berth\.db.*|sealed\.json|lock\.db.*|daemon\..*|reserve|facts|damaged|private|runs|homes)$/,
+  /^(supervisor|empty-hooks|bin|worktrees|lost\+found|\..*\.tmp)$/,
+]
 
 /** A folder with other things in it is not made private and filled with ours. */
 function refuseForeign(dir: string): void {
   if (!existsSync(dir)) return
-  const foreign = readdirSync(dir).find(name => !ownNames.test(name))
+  const foreign = readdirSync(dir).find(name => !ownNames.some(own => own.test(name)))
   if (foreign !== undefined)
     throw new BerthError(
       'path-refused',

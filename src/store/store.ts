@@ -18,7 +18,10 @@ export type Query = {
   project?: ProjectId
   task?: TaskName
   run?: RunId
-  /** A path as the facts name it: `file.changed` (also what it was renamed from), `tool.called`, `trespass.seen`. */
+  /**
+   * A path as the facts name it: `file.changed` (also what it was renamed from), `tool.called`,
+   * `trespass.seen`.
+   */
   file?: string
   limit?: number
   newestFirst?: boolean
@@ -34,8 +37,9 @@ export type Store = {
   /** The state id. */
   readonly id: string
   /**
-   * Records the batch, whole or not at all. With a state fact in it, it is synced when this returns. Returns the
-   * facts with their stamps. Throws BerthError `disk-full` or `state-read-only`; then nothing was recorded.
+   * Records the batch, whole or not at all. With a state fact in it, it is synced when this returns.
+   * Returns the facts with their stamps. Throws BerthError `disk-full` or `state-read-only`; then nothing
+   * was recorded.
    */
   append(facts: readonly NewFact[], stamp: { at: number; awake: number }): Event[]
   /** Facts in order of `seq`. A read that is under way also gives what is appended meanwhile. */
@@ -63,9 +67,10 @@ export type OpenOptions = {
 } & ({ readOnly: true } | { readOnly?: false; /** A fresh UUID. */ newId: () => string })
 
 /**
- * Opens the store in the state directory `dir`. The caller holds the loop's lock unless `readOnly`. Read-only works
- * beside a live writer and without one, never writes, and reads the segments if the database is damaged.
- * Throws BerthError `state-newer`, `state-network`, `state-read-only`, `disk-full`, `not-found` (read-only, no state).
+ * Opens the store in the state directory `dir`. The caller holds the loop's lock unless `readOnly`.
+ * Read-only works beside a live writer and without one, never writes, and reads the segments if the
+ * database is damaged. Throws BerthError `state-newer`, `state-network`, `state-read-only`, `disk-full`,
+ * `not-found` (read-only, no state).
  */
 export function openStore(dir: string, options: OpenOptions): Store {
   const network = options.isNetworkFileSystem && { isNetworkFileSystem: options.isNetworkFileSystem }

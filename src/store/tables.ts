@@ -154,8 +154,8 @@ function statementOf(query: Query): { sql: string; values: SqlValue[] } {
   const values = conditions.map(([, value]) => value)
   const where = conditions.map(([sql]) => sql)
   if (query.kinds !== undefined) {
-    // The index by kind has the state facts alone: observations are so many that a scan soon meets one. Beside a task,
-    // a run or a file it is no help: the plus keeps it out.
+    // The index by kind has the state facts alone: observations are so many that a scan soon meets one.
+    // Beside a task, a run or a file it is no help: the plus keeps it out.
     const narrow = query.task !== undefined || query.run !== undefined || query.file !== undefined
     if (!narrow && query.kinds.every(isStateKind)) where.push('f.state = 1')
     where.push(`${narrow ? '+' : ''}f.kind in (${query.kinds.map(() => '?').join(', ')})`)
@@ -165,8 +165,8 @@ function statementOf(query: Query): { sql: string; values: SqlValue[] } {
   const order = query.file === undefined ? 'f.seq' : 'p.seq'
   const from = query.file === undefined ? 'facts f' : 'fact_paths p cross join facts f on f.seq = p.seq'
   where.push(`${order} ${down ? '<' : '>'} ?`)
-  const sql = `select f.seq, f.body from ${from} where ${where.join(' and ')} order by ${order} ${down ? 'desc' : 'asc'} limit ?`
-  return { sql, values }
+  const rows = `select f.seq, f.body from ${from} where ${where.join(' and ')}`
+  return { sql: `${rows} order by ${order} ${down ? 'desc' : 'asc'} limit ?`, values }
 }
 
 const isStateKind = (kind: Event['kind']): boolean => !isObservation({ kind } as Event)

@@ -91,7 +91,10 @@ function withReserve(work: () => void, giveUpReserve: () => boolean): void {
 }
 
 type Copies = {
-  /** Never throws: the facts are safe in the database, and what is missing here is appended with the next batch. */
+  /**
+   * Never throws: the facts are safe in the database, and what is missing here is appended with the next
+   * batch.
+   */
   append(lines: string[], last: number, giveUpReserve: () => boolean): void
   /** Brings the segments up to the database; then their seals are as given back. */
   close(): Seal['segments']
@@ -153,7 +156,9 @@ function openCopies(
   }
 }
 
-/** Leaves one plain database file behind that readers open without making files of their own, and seals it. */
+/**
+ * Leaves one plain database file behind that readers open without making files of their own, and seals it.
+ */
 function closeInOrder(paths: StatePaths, database: Database, copies: Copies): void {
   const segments = copies.close()
   try {
