@@ -226,8 +226,11 @@ export type Requests = {
     params: { repo: string; tasks: string[]; by: string }
     answer: { retried: string[]; already: string[] }
   }
-  /** A foreground `run` was interrupted: its tasks go no further. `force` kills what does not end by itself. */
-  interrupt: { params: { call: string; force: boolean }; answer: object }
+  /**
+   * A foreground `run` was interrupted: its tasks go no further. `force` kills what does not end by itself.
+   * With `only` what is alive is stopped, and nothing else.
+   */
+  interrupt: { params: { call: string; force: boolean; only?: 'runs' }; answer: object }
   pause: { params: { by: string }; answer: { already: boolean } }
   resume: { params: { repo?: string; tasks?: string[]; by: string }; answer: { resumed: string[] } }
   land: {

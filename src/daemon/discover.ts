@@ -77,8 +77,9 @@ function go(folder: string): Found | undefined {
 function python(folder: string): Found | undefined {
   const text = read(folder, 'pyproject.toml')
   if (text === undefined) return undefined
-  const tool = existsSync(join(folder, 'uv.lock')) ? 'uv' : existsSync(join(folder, 'poetry.lock')) ? 'poetry' : undefined
-  const setup = { uv: 'uv sync', poetry: 'poetry install' }[tool ?? ''] ?? 'python3 -m venv .venv && .venv/bin/pip install -e .'
+  const tool = (['uv', 'poetry'] as const).find(name => existsSync(join(folder, `${name}.lock`)))
+  const venv = 'python3 -m venv .venv && .venv/bin/pip install -e .'
+  const setup = tool === undefined ? venv : { uv: 'uv sync', poetry: 'poetry install' }[tool]
   const runs = tool === undefined ? '.venv/bin/python -m pytest' : `${tool} run pytest`
   return { setup: [setup], gates: /\bpytest\b/.test(text) ? [runs] : [] }
 }

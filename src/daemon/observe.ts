@@ -49,6 +49,8 @@ type Attached = {
   reading: Reading
   link: SupervisorLink | undefined
   next: number
+  /** Resolved when it is attached. */
+  begun: Promise<void>
   /** Resolved when its end has been recorded. */
   over: Promise<void>
   end: () => void
@@ -71,11 +73,13 @@ export function openWatch(input: WatchInput): Watch {
       const attached = attach(run, input)
       runs.set(run.run, attached)
       void attached.over.then(() => runs.delete(run.run))
-      await begin(attached, input)
+      attached.begun = begin(attached, input)
+      await attached.begun
     },
     stop: async (run, how) => {
       const attached = runs.get(run)
       if (!attached) return false
+      await attached.begun
       await attached.link?.stop(how).catch(() => undefined)
       await attached.over
       return true
@@ -110,6 +114,7 @@ function attach(run: Watched, input: WatchInput): Attached {
     }),
     link: undefined,
     next: 0,
+    begun: Promise.resolve(),
     over,
     end,
     ended: false,

@@ -9,6 +9,8 @@ import { type Environment } from '../workspace/environment.ts'
 import { type Installation } from './installation.ts'
 import { type Loop } from './loop.ts'
 import { type Watch } from './observe.ts'
+import { type Calls } from './calls.ts'
+import { type Looks } from './looks.ts'
 import { type Passed } from './passed.ts'
 import { type Repositories } from './repositories.ts'
 import { type Tokens } from './token.ts'
@@ -25,6 +27,7 @@ export type Shell = {
   paths: StatePaths
   /** Of the process that hosts the loop. */
   env: Environment
+  host: string
   windows: boolean
   /** Where sockets and temp folders of runs go: `<runtime dir>`. */
   runtimeDir: string
@@ -37,6 +40,8 @@ export type Shell = {
   binDir: string
   tokens: Tokens
   passed: Passed
+  calls: Calls
+  looks: Looks
   repositories: Repositories
   store: Store
   loop: Loop
@@ -45,6 +50,8 @@ export type Shell = {
   forced: Set<RunId>
   /** Where a removal was typed: a removal from inside the worktree is refused. */
   typedAt: Map<string, string>
+  /** Questions that a program waits for at this moment. */
+  asking: Set<string>
   /** Aborted when this loop ends: what is under way stops and is done again by the next. */
   ended: AbortSignal
 }

@@ -13,7 +13,7 @@ import { type RunSpec } from '../../process/spawn.ts'
 import { atomicWrite, privateDir, readIfThere } from '../../store/files.ts'
 import { environmentFor, insideOf, makeTemp } from '../../workspace/place.ts'
 import { type Site } from '../../workspace/site.ts'
-import { fleetOf, type Shell } from '../shell.ts'
+import { type Shell } from '../shell.ts'
 import { placeOf, secretsOf } from './site.ts'
 
 export type Prepared =
@@ -91,10 +91,10 @@ function specOf(
   }
 }
 
-function promptText({ shell, task, run }: Ground): string {
+function promptText({ task, run }: Ground): string {
   const brief = readIfThere(task.brief.file)?.toString('utf8')
   if (brief === undefined) throw new Error(`the brief '${task.brief.file}' is gone`)
-  return promptOf(fleetOf(shell), task, brief, run.attempt)
+  return promptOf(task, run, brief)
 }
 
 function writePrompt(shell: Shell, task: Task, run: Run, prompt: string): string {

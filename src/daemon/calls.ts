@@ -1,0 +1,51 @@
+// Who waits for which task: the calls that submitted or joined it and are still there. In memory only.
+
+import { type TaskKey } from '../core/task.ts'
+import { type Caller } from './server.ts'
+
+export type Call = {
+  tasks: Set<TaskKey>
+  /** How many of its tasks another caller is at: they are not this call's. */
+  already: number
+}
+
+export type Calls = {
+  /** `caller` waits for these tasks from now on, on behalf of `call`. */
+  attend(caller: Caller, call: string | undefined, tasks: readonly TaskKey[], already?: number): void
+  /** Whether a caller other than `caller` is there and waits for it. */
+  isAttended(task: TaskKey, caller: Caller): boolean
+  of(call: string): Call | undefined
+  /** Tasks that anyone waits for. */
+  attended(): TaskKey[]
+}
+
+export function openCalls(): Calls {
+  const calls = new Map<string, Call>()
+  const attending = new Map<TaskKey, Set<Caller>>()
+  const leave = (caller: Caller, tasks: readonly TaskKey[]): void => {
+    for (const task of tasks) {
+      const callers = attending.get(task)
+      callers?.delete(caller)
+      if (callers?.size === 0) attending.delete(task)
+    }
+  }
+  return {
+    attend: (caller, call, tasks, already = 0) => {
+      if (call !== undefined) {
+        const known = calls.get(call) ?? { tasks: new Set(), already: 0 }
+        calls.set(call, known)
+        for (const task of tasks) known.tasks.add(task)
+        known.already += already
+      }
+      if (caller.gone()) return
+      for (const task of tasks) {
+        const callers = attending.get(task) ?? new Set()
+        attending.set(task, callers.add(caller))
+      }
+      caller.onGone(() => leave(caller, tasks))
+    },
+    isAttended: (task, caller) => [...(attending.get(task) ?? [])].some(each => each !== caller),
+    of: call => calls.get(call),
+    attended: () => [...attending.keys()],
+  }
+}

@@ -1,0 +1,164 @@
+// Requests by which a person steers: stop, retry, pause, resume, land, answer, and the interruption of a call.
+
+import { type Requests } from '../../core/api.ts'
+import { answerFacts } from '../../core/action.ts'
+import { findItem, viewOf } from '../../core/attention.ts'
+import { BerthError } from '../../core/errors.ts'
+import { type Fact } from '../../core/event.ts'
+import { type Stage, interrupt as byInterrupt, stageOf } from '../../core/stage.ts'
+import { statusOf } from '../../core/status.ts'
+import { isGone, liveRun, type Task } from '../../core/task.ts'
+import { fleetOf, type Shell } from '../shell.ts'
+import { knownProject, refreshProject } from './project.ts'
+import { taskNamed } from './views.ts'
+import { until } from './until.ts'
+
+const of = (task: Task): { project: string; task: string } => ({ project: task.project, task: task.name })
+
+/** Ending a tree takes its grace and then a moment; after this the answer is given all the same. */
+const stopMs = 60_000
+
+/** Ends what runs and keeps the workspaces; answers when the trees are ended. */
+export async function stopTasks(shell: Shell, { repo, tasks: names, by }: Requests['stop']['params']): Promise<Requests['stop']['answer']> {
+  const project = await knownProject(shell, repo)
+  const tasks = names.map(name => taskNamed(fleetOf(shell), project.id, name))
+  const done = (task: Task): boolean => isGone(task) || task.stopped !== undefined
+  const [already, live] = [tasks.filter(done), tasks.filter(task => !done(task))]
+  shell.loop.record(live.map(task => ({ kind: 'task.stopped', by, ...of(task) })))
+  await untilStopped(shell, live)
+  return { stopped: live.map(({ name }) => name), already: already.map(({ name }) => name) }
+}
+
+const underWay = (stage: Stage): boolean => stage.is === 'alive' || stage.is === 'collecting'
+
+const untilStopped = (shell: Shell, tasks: readonly Task[]): Promise<boolean> =>
+  until(shell, stopMs, () =>
+    tasks.every(({ key }) => {
+      const task = fleetOf(shell).tasks.get(key)
+      return task === undefined || !underWay(stageOf(fleetOf(shell), task))
+    }),
+  )
+
+/** The runs of a call are ended, its other tasks go no further; workspaces are kept (docs/decisions/0024). */
+export async function interruptCall(shell: Shell, { call, force, only }: Requests['interrupt']['params']): Promise<object> {
+  const keys = new Set(shell.calls.of(call)?.tasks)
+  for (const task of fleetOf(shell).tasks.values()) if (task.call === call) keys.add(task.key)
+  const tasks = [...keys].flatMap(key => fleetOf(shell).tasks.get(key) ?? []).filter(task => (only === 'runs' ? liveRun(task) !== undefined : !rested(shell, task)))
+  shell.loop.record(
+    tasks.filter(task => task.stopped === undefined).map(task => ({ kind: 'task.stopped', by: byInterrupt, ...of(task) })),
+  )
+  if (force) for (const task of tasks) await forceEnd(shell, task)
+  await untilStopped(shell, tasks)
+  return {}
+}
+
+const rested = (shell: Shell, task: Task): boolean => {
+  const { is } = stageOf(fleetOf(shell), task)
+  return is === 'gone' || is === 'left' || is === 'removing' || is === 'ready' || is === 'failed'
+}
+
+async function forceEnd(shell: Shell, task: Task): Promise<void> {
+  const run = liveRun(task)
+  if (!run) return
+  shell.forced.add(run.id)
+  await shell.watch.stop(run.id, { graceMs: 0, force: true })
+}
+
+/** Another attempt; what is at work already is left alone. */
+export async function retryTasks(shell: Shell, { repo, tasks: names, by }: Requests['retry']['params']): Promise<Requests['retry']['answer']> {
+  const project = await knownProject(shell, repo)
+  const tasks = names.map(name => taskNamed(fleetOf(shell), project.id, name))
+  for (const task of tasks)
+    if (isGone(task)) throw new BerthError('not-found', `'${task.name}' is ${statusOf(fleetOf(shell), task, shell.loop.clock()).status} and gone`, 'berth run "BRIEF"')
+  const fresh = await refreshProject(shell, repo)
+  const [going, again] = [tasks.filter(task => isGoing(shell, task)), tasks.filter(task => !isGoing(shell, task))]
+  shell.loop.record([...fresh, ...opening(shell, by), ...again.map(task => ({ kind: 'task.retried', by, ...of(task) }) as const)])
+  return { retried: again.map(({ name }) => name), already: going.map(({ name }) => name) }
+}
+
+/** A run is alive, or about to be without anyone asking again. */
+function isGoing(shell: Shell, task: Task): boolean {
+  if (task.again || liveRun(task) !== undefined) return true
+  const { is } = stageOf(fleetOf(shell), task)
+  return is === 'alive' || is === 'collecting' || is === 'preparing' || is === 'queued' || is === 'landing' || is === 'removing'
+}
+
+const opening = (shell: Shell, by: string): Fact[] =>
+  fleetOf(shell).admission === 'closed' ? [{ kind: 'admission.opened', by }] : []
+
+export function pauseFleet(shell: Shell, { by }: Requests['pause']['params']): Requests['pause']['answer'] {
+  const already = fleetOf(shell).paused
+  if (!already) shell.loop.record([{ kind: 'fleet.paused', by }])
+  return { already }
+}
+
+/** With names, these tasks; without, the whole fleet and all that waits only for a person to say so. */
+export async function resumeTasks(shell: Shell, { repo, tasks: names, by }: Requests['resume']['params']): Promise<Requests['resume']['answer']> {
+  const project = repo === undefined ? undefined : (await shell.repositories.at(repo, shell.env)).id
+  const fresh = repo !== undefined && project !== undefined && fleetOf(shell).projects.has(project) ? await refreshProject(shell, repo) : []
+  const all = [...fleetOf(shell).live].flatMap(key => fleetOf(shell).tasks.get(key) ?? [])
+  const tasks =
+    names === undefined || names.length === 0
+      ? all.filter(task => (project === undefined || task.project === project) && waitsForResume(task))
+      : names.map(name => taskNamed(fleetOf(shell), project ?? '', name))
+  shell.loop.record([
+    ...fresh,
+    ...opening(shell, by),
+    ...(fleetOf(shell).paused ? [{ kind: 'fleet.resumed', by } as const] : []),
+    ...tasks.map(task => ({ kind: 'task.resumed', by, ...of(task) }) as const),
+  ])
+  return { resumed: tasks.map(({ name }) => name) }
+}
+
+const waitsForResume = (task: Task): boolean =>
+  task.awaitsResume || task.held !== undefined || task.stopped?.by === byInterrupt
+
+export async function landTasks(shell: Shell, { repo, tasks: names, dryRun, by }: Requests['land']['params']): Promise<Requests['land']['answer']> {
+  const project = await knownProject(shell, repo)
+  const own = [...fleetOf(shell).live].flatMap(key => fleetOf(shell).tasks.get(key) ?? []).filter(task => task.project === project.id)
+  const ready = (task: Task): boolean => stageOf(fleetOf(shell), task).is === 'ready'
+  const tasks = names.length === 0 ? own.filter(ready) : names.map(name => taskNamed(fleetOf(shell), project.id, name))
+  for (const task of tasks) requireLandable(shell, task)
+  if (dryRun) return { queued: tasks.map(task => ({ task: task.name, would: wouldText(shell, task) })) }
+  const fresh = await refreshProject(shell, repo)
+  shell.loop.record([...fresh, ...opening(shell, by), ...tasks.map(task => ({ kind: 'task.land-asked', by, ...of(task) }) as const)])
+  return { queued: tasks.map(({ name }) => ({ task: name })) }
+}
+
+function requireLandable(shell: Shell, task: Task): void {
+  const { is } = stageOf(fleetOf(shell), task)
+  if (is === 'ready' || is === 'landing' || task.landing !== undefined) return
+  const { status } = statusOf(fleetOf(shell), task, shell.loop.clock())
+  throw new BerthError('refused', `'${task.name}' is ${status}, not ready`, `berth show ${task.name}`)
+}
+
+function wouldText(shell: Shell, task: Task): string {
+  const stage = stageOf(fleetOf(shell), task)
+  if (stage.is === 'ready' && stage.block) return stage.block.sentence
+  const target = task.workspace?.phase === 'ready' ? task.workspace.target : undefined
+  const commit = task.verification?.commit.slice(0, 10) ?? ''
+  return `land ${commit}${target === undefined ? '' : ` on '${target.replace(/^refs\/heads\//, '')}'`}`
+}
+
+export async function answerItem(shell: Shell, params: Requests['answer']['params']): Promise<Requests['answer']['answer']> {
+  const project = params.repo === undefined ? undefined : (await shell.repositories.at(params.repo, shell.env)).id
+  const within = project === undefined ? {} : { project }
+  const item = findItem(fleetOf(shell), shell.loop.clock(), { item: params.item, ...within })
+  if (!item) throw new BerthError('not-found', `no open item '${params.item}', or more than one`, 'berth inbox')
+  const answered = answerFacts(item, params.answer, params.by)
+  if (answered.is === 'facts') {
+    shell.loop.record(answered.facts)
+    return { item: viewOf(item) }
+  }
+  const typed = item.subject.is === 'run' && item.task?.spec.pty === true && params.answer !== null
+  if (!typed || item.subject.is !== 'run') throw new BerthError('usage', answered.reason, answered.hint)
+  // A terminal waits for what a person would type: the text and one Enter (docs/decisions/0029).
+  const { task, run } = item.subject
+  if (!(await shell.watch.input(run.id, `${params.answer}\r`)))
+    throw new BerthError('failed', `the terminal of '${task.name}' takes no input`, `berth show ${task.name}`)
+  shell.loop.record([
+    { kind: 'run.reported', ...of(task), run: run.id, activity: 'working', note: '', from: 'clock' },
+    { kind: 'attention.answered', item: item.id, answer: params.answer ?? '', by: params.by, ...of(task) },
+  ])
+  return { item: viewOf(item) }
+}

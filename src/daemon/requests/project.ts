@@ -1,0 +1,72 @@
+// From a folder that a caller names to a project: opened, recorded when it is new, its configuration read anew.
+
+import { type Fact } from '../../core/event.ts'
+import { type Project } from '../../core/fleet.ts'
+import { BerthError } from '../../core/errors.ts'
+import { type Repository } from '../../git/open.ts'
+import { type Environment } from '../../workspace/environment.ts'
+import { basename } from 'node:path'
+import { type Configured, configure, type Flags } from '../configure.ts'
+import { managedRoot } from '../managedroot.ts'
+import { fleetOf, type Shell } from '../shell.ts'
+
+export type Opened = { repo: Repository; configured: Configured; notices: string[] }
+
+/** The repository and what its configuration says now. Throws BerthError; records nothing. */
+export async function openProject(
+  shell: Shell,
+  { dir, env, flags }: { dir: string; env: Environment; flags?: Flags },
+): Promise<Opened> {
+  const repo = await shell.repositories.at(dir, env)
+  const { root, notice } = managedRoot(repo, shell.paths)
+  const configured = await configure(repo, { env, root, ...(flags === undefined ? {} : { flags }) })
+  const known = fleetOf(shell).projects.has(repo.id)
+  const used = configured.policy.root === root
+  return { repo, configured, notices: notice !== undefined && used && !known ? [notice] : [] }
+}
+
+/** What about the project is not recorded yet. */
+export function projectFacts(shell: Shell, { repo, configured }: Opened): Fact[] {
+  const before = fleetOf(shell).projects.get(repo.id)
+  const { policy, source } = configured
+  const hash = consentHash(configured)
+  const facts: Fact[] = []
+  if (before?.root !== repo.root || before.commonDir !== repo.commonDir)
+    facts.push({
+      kind: 'project.seen',
+      project: repo.id,
+      root: repo.root,
+      commonDir: repo.commonDir,
+      name: basename(repo.root).replace(/\.git$/, ''),
+    })
+  const same =
+    before?.refused === undefined &&
+    before?.hash === hash &&
+    before.source === source &&
+    JSON.stringify(before.policy) === JSON.stringify(policy)
+  if (!same) facts.push({ kind: 'project.configured', project: repo.id, policy, source, hash })
+  return facts
+}
+
+/** Empty: the repository makes Berth run nothing. */
+export const consentHash = ({ consent, hash }: Configured): string => (consent.length === 0 ? '' : hash)
+
+/** The project of a folder, as recorded. Throws `not-a-repository` and the like, or `not-found` if Berth never saw it. */
+export async function knownProject(shell: Shell, dir: string): Promise<Project & { repo: Repository }> {
+  const repo = await shell.repositories.at(dir, shell.env)
+  const project = fleetOf(shell).projects.get(repo.id)
+  if (!project) throw new BerthError('not-found', `Berth knows no task of '${repo.root}'`, 'berth run "BRIEF"')
+  return { ...project, repo }
+}
+
+/** Reads the configuration again before something goes on; a mistake in it is recorded, and holds the project. */
+export async function refreshProject(shell: Shell, dir: string): Promise<Fact[]> {
+  try {
+    return projectFacts(shell, await openProject(shell, { dir, env: shell.env }))
+  } catch (error) {
+    if (!(error instanceof BerthError)) throw error
+    const repo = await shell.repositories.at(dir, shell.env)
+    const hint = error.hint === undefined ? {} : { hint: error.hint }
+    return [{ kind: 'project.refused', project: repo.id, reason: error.message, ...hint }]
+  }
+}

@@ -1,0 +1,156 @@
+// Requests that remove, save and give back: rm, saved work, reconcile, purge.
+
+import { rmSync } from 'node:fs'
+import { type RemovalAnswer, type Requests } from '../../core/api.ts'
+import { BerthError } from '../../core/errors.ts'
+import { type Event } from '../../core/event.ts'
+import { isBare, isGone, liveRun, type Task } from '../../core/task.ts'
+import { inDirectory } from '../../git/git.ts'
+import { removeSaved, restoreSaved } from '../../git/saved.ts'
+import { purge } from '../../workspace/purge.ts'
+import { reconcile } from '../../workspace/reconcile.ts'
+import { reconcileRecords } from '../looks.ts'
+import { commitOf, targetOf } from '../perform/teardown.ts'
+import { projectSite, runRecords, workspaceOf } from '../perform/site.ts'
+import { fleetOf, type Shell } from '../shell.ts'
+import { knownProject } from './project.ts'
+import { taskNamed } from './views.ts'
+import { until } from './until.ts'
+
+/** A removal has limits of its own for each step; this is for all of it. */
+const removeMs = 15 * 60_000
+
+export async function removeTasks(shell: Shell, params: Requests['rm']['params']): Promise<Requests['rm']['answer']> {
+  const project = await knownProject(shell, params.repo)
+  const tasks = params.tasks.map(name => taskNamed(fleetOf(shell), project.id, name))
+  return { removed: await Promise.all(tasks.map(task => removeTask(shell, task, params))) }
+}
+
+async function removeTask(shell: Shell, task: Task, { mode, wait, cwd }: Requests['rm']['params']): Promise<RemovalAnswer> {
+  const of = { project: task.project, task: task.name }
+  if (isGone(task)) return { task: task.name, is: 'removed', branch: 'none', named: [] }
+  if (liveRun(task) !== undefined && !mode.stop)
+    return refusal(task, 'live-run', `'${task.name}' has a live run`, `berth stop ${task.name}, or: berth rm --stop ${task.name}`)
+  if (isBare(task) && liveRun(task) === undefined) {
+    shell.loop.record([{ kind: 'task.dropped', by: 'person', ...of }])
+    return { task: task.name, is: 'removed', branch: 'none', named: [] }
+  }
+  const from = fleetOf(shell).seq + 1
+  shell.typedAt.set(task.key, cwd)
+  shell.loop.record([{ kind: 'teardown.asked', mode, ...of }])
+  await until(shell, removeMs, () => settled(shell, task, { from, wait }))
+  return answerOf(shell, task, from)
+}
+
+const refusal = (task: Task, code: string, reason: string, hint: string): RemovalAnswer => ({
+  task: task.name,
+  is: 'refused',
+  code,
+  reason,
+  hint,
+  losses: [],
+  holders: [],
+})
+
+/** The end of this removal, or, for one who does not wait, the step after which it can only go on. */
+function settled(shell: Shell, { key }: Task, { from, wait }: { from: number; wait: boolean }): boolean {
+  const removal = fleetOf(shell).tasks.get(key)?.removal
+  if (removal === undefined || removal.since.seq < from) return false
+  if (removal.phase !== 'asked') return true
+  return !wait && (removal.step === 'unregister' || removal.step === 'delete' || removal.step === 'branch' || removal.step === 'release')
+}
+
+function answerOf(shell: Shell, task: Task, from: number): RemovalAnswer {
+  const removal = fleetOf(shell).tasks.get(task.key)?.removal
+  const events = [...shell.store.read({ project: task.project, task: task.name, from })]
+  const branch = branchOf(events)
+  const saved = events.flatMap(event => (event.kind === 'work.saved' ? [event.id] : [])).at(-1)
+  const also = { task: task.name, branch, ...(saved === undefined ? {} : { saved }) }
+  switch (removal?.phase) {
+    case 'done':
+      return { ...also, is: 'removed', named: removal.named }
+    case 'refused': {
+      const { code, reason, hint, losses, holders } = removal
+      return { task: task.name, is: 'refused', code, reason, losses, holders, ...(hint === undefined ? {} : { hint }) }
+    }
+    case 'stuck':
+      return { task: task.name, is: 'stuck', step: removal.step, reason: removal.reason, holders: removal.holders }
+    default:
+      return { ...also, is: 'aside', named: [] }
+  }
+}
+
+function branchOf(events: readonly Event[]): 'deleted' | 'kept' | 'none' {
+  if (events.some(({ kind }) => kind === 'branch.deleted')) return 'deleted'
+  return events.some(({ kind }) => kind === 'branch.kept') ? 'kept' : 'none'
+}
+
+export async function removeSavedWork(shell: Shell, { repo, ids, by }: Requests['savedRm']['params']): Promise<{ removed: string[] }> {
+  const project = await knownProject(shell, repo)
+  const found = ids.map(id => savedOf(shell, project.id, id))
+  for (const { task, saved } of found) {
+    if (!(await removeSaved(project.repo, { ref: saved.ref, commit: saved.commit })))
+      throw new BerthError('failed', `'${saved.ref}' is not at the commit that was saved any more`, 'berth saved')
+    if (saved.archive !== undefined) rmSync(saved.archive, { force: true })
+    shell.loop.record([{ kind: 'saved.removed', id: saved.id, by, project: project.id, task: task.name }])
+  }
+  return { removed: ids }
+}
+
+function savedOf(shell: Shell, project: string, id: string): { task: Task; saved: Task['saved'][number] } {
+  for (const task of fleetOf(shell).tasks.values()) {
+    const saved = task.project === project ? task.saved.find(each => each.id === id) : undefined
+    if (saved) return { task, saved }
+  }
+  throw new BerthError('not-found', `no saved work '${id}'`, 'berth saved')
+}
+
+export async function restoreWork(shell: Shell, params: Requests['restore']['params']): Promise<{ to: string }> {
+  const project = await knownProject(shell, params.repo)
+  const { task, saved } = savedOf(shell, project.id, params.id)
+  const way = restoreWay(shell, project.id, params, task)
+  const done = await restoreSaved(project.repo, {
+    ref: saved.ref,
+    archive: saved.archive ?? null,
+    ...(way.is === 'worktree' ? { to: 'worktree', worktree: inDirectory(project.repo, way.path) } : { to: 'branch', branch: way.branch }),
+  })
+  if (done.is === 'refused') throw new BerthError('refused', done.reason, done.hint)
+  if (done.is === 'conflict') throw new BerthError('refused', `it conflicts in ${done.paths.join(', ')}`, `berth restore ${params.id} --to BRANCH`)
+  if (done.is === 'failed') throw new BerthError('failed', `${done.step}: ${done.reason}`)
+  shell.loop.record([{ kind: 'work.restored', id: params.id, to: done.to, project: project.id, task: task.name }])
+  return { to: done.to }
+}
+
+type Way = { is: 'worktree'; path: string } | { is: 'branch'; branch: string }
+
+function restoreWay(shell: Shell, project: string, { to, task: name, id }: Requests['restore']['params'], from: Task): Way {
+  if (name === undefined) return { is: 'branch', branch: to ?? `restored/${from.name}-${id.slice(-8)}` }
+  const task = taskNamed(fleetOf(shell), project, name)
+  if (task.workspace?.phase !== 'ready') throw new BerthError('refused', `'${name}' has no worktree`, `berth restore ${id} --to BRANCH`)
+  if (liveRun(task) !== undefined) throw new BerthError('live-run', `'${name}' has a live run`, `berth stop ${name}`)
+  return { is: 'worktree', path: task.workspace.path }
+}
+
+export async function reconcileProject(shell: Shell, { repo, fix }: Requests['reconcile']['params']): Promise<Requests['reconcile']['answer']> {
+  const project = await knownProject(shell, repo)
+  if (!project.policy) return { differences: [] }
+  const site = await projectSite(shell, project, project.policy, shell.env)
+  return { differences: await reconcile(site, reconcileRecords(fleetOf(shell), project.id), { fix }) }
+}
+
+export async function purgeProject(shell: Shell, { repo, yes }: Requests['purge']['params']): Promise<Requests['purge']['answer']> {
+  const project = await knownProject(shell, repo)
+  if (!project.policy) return { would: [], removed: [], kept: [] }
+  const site = await projectSite(shell, project, project.policy, shell.env)
+  const records = [...fleetOf(shell).tasks.values()]
+    .filter(task => task.project === project.id && !isBare(task))
+    .flatMap(task => {
+      const workspace = workspaceOf(task)
+      const commit = commitOf(task)
+      const runs = runRecords(shell, task)
+      return workspace ? [{ ...workspace, task: task.name, runs, target: targetOf(task, project.policy?.target), ...(commit === undefined ? {} : { commit }) }] : []
+    })
+  const voice = { signal: shell.ended, onFact: async (fact: Parameters<Shell['loop']['record']>[0][number]) => void shell.loop.record([fact]) }
+  return purge(site, records, { yes }, voice)
+}
+
