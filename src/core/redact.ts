@@ -7,6 +7,7 @@
 import { type Escapes, makeEscapes } from './escapes.ts'
 import { byLines } from './redact-lines.ts'
 import { type Compiled, type Rule, compileRules } from './secret-rules.ts'
+import { type Search } from './secret-search.ts'
 import { bearerBody, isWordByte, judgedBytes } from './secret-shapes.ts'
 import { judgedAhead } from './secret-values.ts'
 import { join, latin1, utf8, utf8Text } from './utf8.ts'
@@ -75,7 +76,7 @@ type State = {
   buffer: Uint8Array
   origin: number
   shown: number
-  /** How far the search has seen the stream, and the offset after the last byte that it saw. */
+  /** The search's row, and the offset after the last byte that it saw. */
   table: number
   seen: number
   escapes: Escapes
@@ -85,6 +86,9 @@ type State = {
   covered: number
   found: boolean
 }
+
+const escapeByte = 0x1b
+const backslash = 0x5c
 
 /** Bytes kept after they were shown: what stands before a token decides whether it is one. */
 const history = 16
@@ -111,7 +115,7 @@ function makeStream(rules: Compiled): Redactor & { found(): boolean } {
       return show(state, safeOffset(state))
     },
     flush() {
-      const held = state.search.held[state.table] ?? 0
+      const held = state.search.held[state.table / state.search.width] ?? 0
       const candidate = Math.min(...state.candidates.map(({ hold }) => hold ?? Infinity))
       const offset = held <= 2 ? Math.min(state.seen, candidate) : safeOffset(state)
       return show(state, Math.max(offset, state.shown))
@@ -129,37 +133,54 @@ function take(state: State, bytes: Uint8Array) {
   const from = state.origin + state.buffer.length
   state.buffer = state.buffer.length === 0 ? bytes : join([state.buffer, bytes])
   const { search, escapes } = state
-  const { columns, width, next, firstEnd } = search
-  let table = state.table
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at] as number
-    if (byte === 0x1b || byte === 0x5c || escapes.open()) {
-      state.table = table
-      if (!escapes.open()) state.seen = Math.max(state.seen, from + at)
-      escapes.step(byte, from + at, visible => feed(state, visible))
-      table = state.table
-      continue
+  const visible = (found: { byte: number; at: number }) => feed(state, found)
+  const cursor: Cursor = { at: 0, row: state.table, ended: false }
+  while (cursor.at < bytes.length) {
+    if (!escapes.open()) {
+      cursor.row = state.table
+      glide(search, bytes, cursor)
+      state.table = cursor.row
+      state.seen = Math.max(state.seen, from + cursor.at)
+      if (cursor.ended) trigger(state, cursor.row)
+      if (cursor.at >= bytes.length) return
     }
-    table = next[table * width + (columns[byte] as number)] as number
-    if (table >= firstEnd) {
-      state.seen = from + at + 1
-      trigger(state, table)
-    }
+    const byte = bytes[cursor.at] as number
+    if (byte === escapeByte || byte === backslash || escapes.open()) escapes.step(byte, from + cursor.at++, visible)
   }
-  state.table = table
   if (!escapes.open()) state.seen = Math.max(state.seen, from + bytes.length)
 }
 
+/** Goes on until a literal has ended, an escape code may begin, or the bytes are at their end. */
+function glide({ columns, next, firstEnd }: Search, bytes: Uint8Array, cursor: Cursor) {
+  const { length } = bytes
+  let { at, row } = cursor
+  cursor.ended = false
+  for (; at < length; at++) {
+    const byte = bytes[at] as number
+    if (byte === escapeByte || byte === backslash) break
+    row = next[row + (columns[byte] as number)] as number
+    if (row >= firstEnd) {
+      cursor.ended = true
+      at++
+      break
+    }
+  }
+  cursor.at = at
+  cursor.row = row
+}
+
+type Cursor = { at: number; row: number; /** A literal ended just before `at`. */ ended: boolean }
+
 /** One visible byte, by the slow way: `at` is its offset. */
 function feed(state: State, { byte, at }: { byte: number; at: number }) {
-  const { columns, width, next, firstEnd } = state.search
-  state.table = next[state.table * width + (columns[byte] as number)] as number
+  const { columns, next, firstEnd } = state.search
+  state.table = next[state.table + (columns[byte] as number)] as number
   state.seen = at + 1
   if (state.table >= firstEnd) trigger(state, state.table)
 }
 
 function trigger(state: State, table: number) {
-  for (const index of state.search.ends[table] ?? []) {
+  for (const index of state.search.ends[table / state.search.width] ?? []) {
     const rule = state.rules[index] as Rule
     const start = state.escapes.back(state.seen, rule.literal.length)
     if (rule.is !== 'known' && !mayFollow(state, rule, start)) continue
@@ -330,7 +351,7 @@ function grow(state: State, interval: Interval, whole: boolean) {
 
 /** Up to here nothing can become a secret any more. */
 function safeOffset(state: State): number {
-  const held = state.search.held[state.table] ?? 0
+  const held = state.search.held[state.table / state.search.width] ?? 0
   const searching = held === 0 ? state.seen : state.escapes.back(state.seen, held)
   let offset = Math.min(searching, state.seen)
   for (const { hold } of state.candidates) if (hold !== undefined && hold < offset) offset = hold

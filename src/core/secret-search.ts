@@ -6,9 +6,9 @@ export type Search = {
   /** Column of a byte in the table. */
   columns: Uint8Array
   width: number
-  /** Next state, at `state * width + column`. */
-  next: Uint16Array
-  /** States from here on end a literal. */
+  /** Rows of the table: at `row + column` stands the next row. A state is its row divided by `width`. */
+  next: Uint32Array
+  /** Rows from here on end a literal. */
   firstEnd: number
   /** Indices of the literals that end in a state. */
   ends: readonly (readonly number[])[]
@@ -18,26 +18,25 @@ export type Search = {
 
 type Node = { children: Map<number, Node>; ends: number[]; fail: Node; depth: number; hold: boolean; state: number }
 
-/** Literals of at most 255 bytes, 65,535 states in all. */
+/** Literals of at most 255 bytes. */
 export function makeSearch(literals: readonly Literal[]): Search {
   const nodes = trieOf(literals)
   // States that end a literal come last, so that one comparison tells them.
   const ordered = [...nodes.filter(node => node.ends.length === 0), ...nodes.filter(node => node.ends.length > 0)]
-  if (ordered.length > 0xffff) throw new Error('too many secrets to look for')
   ordered.forEach((node, state) => (node.state = state))
   const { columns, width } = columnsOf(literals)
-  const next = new Uint16Array(ordered.length * width)
+  const next = new Uint32Array(ordered.length * width)
   // By depth: a node's fallback has its row before it needs it.
   for (const node of nodes) {
     const row = node.state * width
     if (node.depth > 0) next.copyWithin(row, node.fail.state * width, node.fail.state * width + width)
-    for (const [byte, child] of node.children) next[row + (columns[byte] ?? 0)] = child.state
+    for (const [byte, child] of node.children) next[row + (columns[byte] ?? 0)] = child.state * width
   }
   return {
     columns,
     width,
     next,
-    firstEnd: ordered.findIndex(node => node.ends.length > 0),
+    firstEnd: ordered.findIndex(node => node.ends.length > 0) * width,
     ends: ordered.map(node => node.ends),
     held: Uint8Array.from(ordered, heldIn),
   }
