@@ -1,6 +1,15 @@
 // Committing what an agent left uncommitted, without what a person must decide about.
 
-import { type Git } from './git.ts'
+import { lstat, readFile, readlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { BerthError } from '../core/errors.ts'
+import { isThere } from './checkout.ts'
+import { type Git, line } from './git.ts'
+import { gitDirOf, operationIn } from './gitdir.ts'
+import { fsPath } from './path.ts'
+import { commitTree, identityEnvironment, swapRef, treeOf, updateIndex } from './snapshot.ts'
+import { readStatus, type Status, type StatusEntry } from './status.ts'
+import { withTempFolder } from './temp.ts'
 
 export type Identity = { name: string; email: string }
 
@@ -21,10 +30,88 @@ export type CommitRequest = {
 /** `commit` is HEAD afterwards; `files` were committed (0: nothing was left, or all was withheld). */
 export type CommitLeft = { commit: string; files: number; withheld: Withheld[] }
 
+const maxFileBytes = 5_000_000
+
 /**
  * Commits what is left in a worktree, hooks off, as `identity` (docs/decisions/0020). The agent's index then agrees
- * with the new commit; what was withheld stays as it was. Throws BerthError (git-failed, git-busy).
+ * with the new commit; what was withheld stays as it was. Nested repositories stay what they are. Throws BerthError
+ * (git-failed, git-busy).
  */
 export async function commitLeft(worktree: Git, request: CommitRequest): Promise<CommitLeft> {
-  throw new Error(`not built: ${worktree.dir} ${request.message}`)
+  const gitDir = await gitDirOf(worktree.dir)
+  const [status, operation, locked] = await Promise.all([
+    readStatus(worktree, { signal: request.signal }),
+    operationIn(gitDir),
+    isThere(join(gitDir, 'index.lock')),
+  ])
+  if (status.is === 'unknown') throw new BerthError('git-failed', `'${worktree.dir}' cannot be read: ${status.reason}`)
+  const left = leftPaths(status)
+  const head = status.head
+  if (left.length === 0) return { commit: headOrThrow(worktree, head), files: 0, withheld: [] }
+  if (operation !== null) {
+    return { commit: headOrThrow(worktree, head), files: 0, withheld: left.map(path => ({ path, why: 'operation' })) }
+  }
+  if (locked) throw indexBusy(worktree, join(gitDir, 'index.lock'))
+  const { paths, withheld } = await sort(worktree, left, request)
+  const commit = await commitPaths(worktree, { request, head, paths })
+  if (commit === undefined) return { commit: headOrThrow(worktree, head), files: 0, withheld }
+  await updateIndex(worktree, paths, { lockMs: 2_000 })
+  return { commit, files: paths.length, withheld }
 }
+
+/** Everything that differs, but repositories inside and submodules that are only dirty inside. */
+function leftPaths(status: Status): string[] {
+  const isOwn = (entry: StatusEntry): boolean => entry.submodule === 'N...' || entry.submodule[1] === 'C' || entry.index !== '.'
+  const changed = status.changed.filter(isOwn).map(entry => entry.path)
+  return [...changed, ...status.untracked.filter(path => !path.endsWith('/'))]
+}
+
+async function commitPaths(
+  worktree: Git,
+  { request, head, paths }: { request: CommitRequest; head: string | null; paths: string[] },
+): Promise<string | undefined> {
+  if (paths.length === 0) return undefined
+  const tree = await withTempFolder(folder => treeOf(worktree, { head, paths, folder }))
+  if (head !== null && tree === (await line(worktree, ['rev-parse', `${head}^{tree}`]))) return undefined
+  const env = identityEnvironment(request.identity, request.identity)
+  const commit = await commitTree(worktree, { tree, parents: head === null ? [] : [head], message: request.message, env })
+  const moved = await swapRef(worktree, { ref: 'HEAD', from: head, to: commit, message: 'berth: uncommitted work' })
+  if (moved) return commit
+  throw new BerthError('git-busy', `HEAD of '${worktree.dir}' moved while its work was being committed`)
+}
+
+async function sort(
+  worktree: Git,
+  left: readonly string[],
+  request: CommitRequest,
+): Promise<{ paths: string[]; withheld: Withheld[] }> {
+  const ledger = new Set(request.ledger)
+  const paths: string[] = []
+  const withheld: Withheld[] = []
+  for (const path of left) {
+    const why = ledger.has(path) ? 'ledger' : await reasonAgainst(join(worktree.dir, path), request)
+    if (why === undefined) paths.push(path)
+    else withheld.push({ path, why })
+  }
+  return { paths, withheld }
+}
+
+/** Why the content of a file must not be committed unasked. A file that is gone holds nothing. */
+async function reasonAgainst(file: string, request: CommitRequest): Promise<'large' | 'secret' | undefined> {
+  const place = fsPath(file)
+  const stats = await lstat(place).catch(() => undefined)
+  if (stats?.isSymbolicLink()) {
+    return request.isSecret(await readlink(place, { encoding: 'buffer' })) ? 'secret' : undefined
+  }
+  if (!stats?.isFile()) return undefined
+  if (stats.size > (request.maxFileBytes ?? maxFileBytes)) return 'large'
+  return request.isSecret(await readFile(place)) ? 'secret' : undefined
+}
+
+function headOrThrow(worktree: Git, head: string | null): string {
+  if (head !== null) return head
+  throw new BerthError('git-failed', `HEAD of '${worktree.dir}' has no commit`)
+}
+
+const indexBusy = (worktree: Git, lock: string): BerthError =>
+  new BerthError('git-busy', `git is busy in '${worktree.dir}': '${lock}' is there`, `see which program holds it, and if none does: rm '${lock}'`)
