@@ -201,6 +201,7 @@ export type StateFact =
       base: string
       session?: string
     } & OfRun)
+  /** It can be continued from now on; empty: the one that was to be continued is gone. */
   | ({ kind: 'run.session'; session: string } & OfRun)
   | ({
       kind: 'run.reported'

@@ -112,8 +112,10 @@ function stepped(run: Run, event: OfRunEvent, asked: number): Run {
   switch (event.kind) {
     case 'run.started':
       return started(run, event)
-    case 'run.session':
-      return { ...run, session: event.session }
+    case 'run.session': {
+      const { session: _before, ...rest } = run
+      return event.session === '' ? rest : { ...rest, session: event.session }
+    }
     case 'run.reported':
       if (!isAlive(run)) return run
       return {

@@ -80,6 +80,9 @@ function tell(report: Report, told: Told): Fact[] {
       if (told.session === report.id) return []
       told.session = report.id
       return [{ kind: 'run.session', ...of, session: report.id }]
+    case 'session-lost':
+      told.session = undefined
+      return [{ kind: 'run.session', ...of, session: '' }]
     case 'message':
       return [{ kind: 'message.said', ...of, role: report.role, text: report.text.slice(0, textMax) }]
     case 'tool':

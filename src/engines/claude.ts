@@ -4,7 +4,7 @@ import { type Usage } from '../core/outcome.ts'
 import { endOfStream, type Terminal } from './end.ts'
 import { type Engine, type Launch, type LaunchInput, type Report } from './engine.ts'
 import { number, object, objectIn, objects, text, texts, type Json } from './json.ts'
-import { unset } from './launch.ts'
+import { continued, sessionLostIn, unset } from './launch.ts'
 
 type State = {
   seen?: boolean
@@ -26,7 +26,8 @@ export const claude: Engine = {
   ownNames: ['CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_TMPDIR', 'CLAUDECODE', 'CLAUDE_CODE_SESSION_ID', 'AI_AGENT'],
   launch,
   read(state, line, stream, now) {
-    const event = stream === 'out' ? objectIn(line) : undefined
+    if (stream === 'err') return { state, reports: sessionLostIn(line) }
+    const event = objectIn(line)
     return event ? readEvent(state, event, now) : { state, reports: [] }
   },
   conclude(ended) {
@@ -59,7 +60,7 @@ function launch(input: LaunchInput): Launch {
     }),
     stdin: 'prompt',
     files: [],
-    session: input.resume ?? input.session,
+    ...continued(input),
   }
 }
 
@@ -186,7 +187,8 @@ function terminalOf(event: Json): Terminal {
   const words = text(event, 'result') ?? errorsOf(event) ?? subtype
   if (event['is_error'] !== true && subtype === 'success') return { ok: true, text: words }
   const status = number(event, 'api_error_status')
-  return { ok: false, text: words, ...(status === undefined ? {} : { status }) }
+  const broken = subtype === 'error_during_execution' ? { transient: true } : {}
+  return { ok: false, text: words, ...(status === undefined ? {} : { status }), ...broken }
 }
 
 function errorsOf(event: Json): string | undefined {

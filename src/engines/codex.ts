@@ -3,7 +3,7 @@
 import { endOfStream, statusIn, type Terminal } from './end.ts'
 import { type Engine, type Launch, type LaunchInput, type Report } from './engine.ts'
 import { number, object, objectIn, objects, text, type Json } from './json.ts'
-import { unset } from './launch.ts'
+import { continued, sessionLostIn, unset } from './launch.ts'
 
 type State = {
   seen?: boolean
@@ -57,7 +57,7 @@ function launch(input: LaunchInput): Launch {
     stdin: 'prompt',
     // The directory must exist. With analytics on, an exit without network takes five seconds longer.
     files: input.env['CODEX_HOME'] === undefined ? [{ path: '.codex/config.toml', content: config }] : [],
-    ...(input.resume === undefined ? {} : { session: input.resume }),
+    ...continued(input),
   }
 }
 
@@ -72,7 +72,7 @@ type Read = { state: State; reports: Report[] }
 /** A patch that the sandbox refused is said on stderr only. */
 function readStderr(state: State, line: string): Read {
   if (!/rejected by user approval settings|blocked by read-only sandbox/.test(line))
-    return { state, reports: [] }
+    return { state, reports: sessionLostIn(line) }
   return { state: denying(state, /patch/.test(line) ? 'apply_patch' : 'command'), reports: [] }
 }
 

@@ -3,17 +3,13 @@
 import { type Engine, type Launch, type LaunchInput, type ReadState } from './engine.ts'
 import { concludeText, exitCodes, readText } from './text.ts'
 
-function launch({ program, resume }: LaunchInput): Launch {
-  const [file = '', ...args] = program
-  return {
-    file,
-    args,
-    env: {},
-    stdin: 'prompt',
-    files: [],
-    ...(resume === undefined ? {} : { session: resume }),
-  }
-}
+const launch = ({ program: [file = '', ...args] }: LaunchInput): Launch => ({
+  file,
+  args,
+  env: {},
+  stdin: 'prompt',
+  files: [],
+})
 
 export const command: Engine = {
   name: 'command',

@@ -11,6 +11,8 @@ export type Terminal =
   | {
       ok: false
       text: string
+      /** It may go well another time, whatever the text and the status say. */
+      transient?: boolean
       status?: number
       /** When the limit ends, where the program says so apart. */ until?: number
     }
@@ -49,7 +51,13 @@ export function endOfError(error: Extract<Terminal, { ok: false }>, now: number)
       const service =
         status === undefined ? 'the engine reported an error' : `the engine's service answered ${status}`
       const reason = `${service}: ${shortened(error.text)}`
-      return { is: 'failed', reason, evidence, transient: trouble !== undefined, cause: 'engine-error' }
+      return {
+        is: 'failed',
+        reason,
+        evidence,
+        transient: error.transient ?? trouble !== undefined,
+        cause: 'engine-error',
+      }
     }
   }
 }

@@ -32,13 +32,19 @@ export type Launch = {
   stdin: 'prompt' | 'none'
   /** Written before the start; `path` is relative to `home`. An existing file is left alone unless `merge` is given. */
   files: { path: string; content: string; merge?: 'json' | 'replace' }[]
-  /** The session id that will be in use, if it is known before the start. */
+  /**
+   * The session that is continued. Not that of a new one: until the program has said that it has begun there may be
+   * nothing to continue (measured: one that fails at its first request may leave no session behind).
+   */
   session?: string
 }
 
 /** One thing learnt from the output. */
 export type Report =
+  /** It can be continued from now on. */
   | { is: 'session'; id: string; model?: string }
+  /** The session that was to be continued is gone: the next attempt begins anew. */
+  | { is: 'session-lost' }
   | { is: 'message'; role: 'agent' | 'thought' | 'user'; text: string }
   | { is: 'tool'; id: string; tool: string; paths: string[]; command?: string }
   | { is: 'tool-ended'; id: string; ok: boolean; exitCode?: number; paths: string[] }

@@ -3,10 +3,12 @@
 import { endOfError, endOfStream, statusIn, type Terminal } from './end.ts'
 import { type Engine, type Launch, type LaunchInput, type Report } from './engine.ts'
 import { number, object, objectIn, text, texts, type Json } from './json.ts'
-import { unset } from './launch.ts'
+import { continued, sessionLostIn, unset } from './launch.ts'
 
 type State = {
   seen?: boolean
+  /** As it said at its start; kept until the model speaks, since before that nothing is written down. */
+  session?: Session
   /** What the model has said since the last other event: it comes in pieces. */
   saying?: string
   said?: string
@@ -15,6 +17,8 @@ type State = {
   terminal?: Terminal
   denied?: string[]
 }
+
+type Session = Extract<Report, { is: 'session' }>
 
 /** It ends so when no way of signing in is chosen, or the chosen one does not work. */
 const authenticationExit = 41
@@ -33,7 +37,7 @@ export const gemini: Engine = {
   ],
   launch,
   read(state, line, stream) {
-    if (stream === 'err') return { state, reports: retryIn(line) }
+    if (stream === 'err') return { state, reports: [...retryIn(line), ...sessionLostIn(line)] }
     const event = objectIn(line)
     return event ? readEvent(state, event) : { state, reports: [] }
   },
@@ -72,7 +76,7 @@ function launch(input: LaunchInput): Launch {
       input.env['GEMINI_CLI_HOME'] === undefined
         ? [{ path: '.gemini/settings.json', content: settings(input.env), merge: 'json' }]
         : [],
-    session: input.resume ?? input.session,
+    ...continued(input),
   }
 }
 
@@ -105,7 +109,12 @@ function readEvent(before: State, event: Json): Read {
 function readMessage(state: State, event: Json): Read {
   if (text(event, 'role') !== 'assistant') return { state: { ...state, seen: true }, reports: [] }
   const saying = (state.saying ?? '') + (text(event, 'content') ?? '')
-  return { state: { ...state, seen: true, saying }, reports: [] }
+  return begun({ ...state, seen: true, saying }, [])
+}
+
+/** Only now is there a session that can be continued. */
+function begun({ session, ...state }: State, reports: Report[]): Read {
+  return { state, reports: session === undefined ? reports : [session, ...reports] }
 }
 
 /** What was said in pieces, as one message. */
@@ -120,7 +129,8 @@ function readOther(state: State, event: Json, type: string | undefined): Read | 
       const id = text(event, 'session_id')
       const model = text(event, 'model')
       if (id === undefined) return { state, reports: [] }
-      return { state, reports: [{ is: 'session', id, ...(model === undefined ? {} : { model }) }] }
+      const session: Session = { is: 'session', id, ...(model === undefined ? {} : { model }) }
+      return { state: { ...state, session }, reports: [] }
     }
     case 'tool_use':
       return readTool(state, event)
@@ -145,7 +155,7 @@ function readTool(state: State, event: Json): Read {
   const command = text(input, 'command')
   const paths = texts(input, ['file_path', 'absolute_path', 'path'])
   const report: Report = { is: 'tool', id, tool, paths, ...(command === undefined ? {} : { command }) }
-  return { state: { ...state, tools: { ...state.tools, [id]: tool } }, reports: [report] }
+  return begun({ ...state, tools: { ...state.tools, [id]: tool } }, [report])
 }
 
 function readToolEnd(state: State, event: Json): Read {

@@ -3,7 +3,7 @@
 import { endOfStream, type Terminal } from './end.ts'
 import { type Engine, type Launch, type LaunchInput, type Report } from './engine.ts'
 import { number, object, objectIn, text, texts, type Json } from './json.ts'
-import { unset } from './launch.ts'
+import { continued, sessionLostIn, unset } from './launch.ts'
 
 type State = {
   seen?: boolean
@@ -69,7 +69,7 @@ function launch(input: LaunchInput): Launch {
     }),
     stdin: 'prompt',
     files: [],
-    ...(input.resume === undefined ? {} : { session: input.resume }),
+    ...continued(input),
   }
 }
 
@@ -78,9 +78,12 @@ type Read = { state: State; reports: Report[] }
 /** `permission requested: edit (a.txt); auto-rejecting` is said on stderr only. */
 function readStderr(state: State, line: string): Read {
   const tool = /permission requested: ([\w-]+).*auto-rejecting/.exec(line)?.[1]
-  if (tool === undefined) return { state, reports: [] }
+  if (tool === undefined) return { state, reports: sessionLostIn(plainText(line)) }
   return { state: { ...state, denied: [...new Set([...(state.denied ?? []), tool])] }, reports: [] }
 }
+
+// eslint-disable-next-line no-control-regex -- colours
+const plainText = (line: string): string => line.replaceAll(/\u001B\[[\d;]*m/g, '')
 
 function readEvent(before: State, event: Json, now: number): Read {
   const read = readPart({ ...before, seen: true }, event, now)

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { type RunEnd } from '../../src/core/outcome.ts'
 import { claude } from '../../src/engines/claude.ts'
 import { launchInput } from './launching.ts'
-import { now, out, replay, replayed } from './replay.ts'
+import { now, out, replay, replayed, type Line } from './replay.ts'
 
 const recorded: { [scenario: string]: { reports: string[]; end: RunEnd } } = {
   success: {
@@ -153,7 +153,6 @@ describe('the start', () => {
       },
       stdin: 'prompt',
       files: [],
-      session: '11111111-1111-4111-8111-111111111111',
     })
   })
 
@@ -253,6 +252,24 @@ describe('the end', () => {
     const lines = out({ type: 'assistant', message: { content: [{ type: 'text', text: 'nearly done' }] } })
     const { end } = replay(claude, { code: null, signal: 'SIGKILL', lines })
     expect(end).toEqual({ is: 'cut-off', reason: 'ended by SIGKILL' })
+  })
+})
+
+test('a session that cannot be continued is told, and the attempt may be tried again', () => {
+  const words = 'No conversation found with session ID: b736f41d-f1bf-4e24-9183-2e270e9a3d00'
+  const lines: Line[] = [
+    { stream: 'err', line: words },
+    ...out({ type: 'result', subtype: 'error_during_execution', is_error: true, errors: [words] }),
+  ]
+  expect(replay(claude, { code: 1, lines })).toEqual({
+    reports: ['session lost', 'used 0+0 tokens, 0 usd'],
+    end: {
+      is: 'failed',
+      reason: `the engine reported an error: ${words}`,
+      evidence: words,
+      transient: true,
+      cause: 'engine-error',
+    },
   })
 })
 

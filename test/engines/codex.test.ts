@@ -212,6 +212,12 @@ describe('the end', () => {
   })
 })
 
+test('a session that cannot be continued is told', () => {
+  const line =
+    'Error: thread/resume: thread/resume failed: no rollout found for thread id 59104f3d (code -32600)'
+  expect(replay(codex, { code: 1, lines: [{ stream: 'err', line }] }).reports).toEqual(['session lost'])
+})
+
 test('a tool that is told only when it is over is told as begun and ended', () => {
   const item = { id: 'i', type: 'mcp_tool_call', server: 'berth', tool: 'ask_human', status: 'completed' }
   const { reports } = replay(codex, { code: 0, lines: out({ type: 'item.completed', item }) })

@@ -34,7 +34,7 @@ const recorded: { [scenario: string]: { reports: string[]; end: RunEnd } } = {
     end: { is: 'ended', text: 'The command failed.', denied: [] },
   },
   'bad-request': {
-    reports: ['session of gemini-2.5-pro', 'used 0+0 tokens, 0 usd'],
+    reports: ['used 0+0 tokens, 0 usd'],
     end: {
       is: 'failed',
       reason: "the engine's service answered 400: prompt is too strange",
@@ -44,12 +44,11 @@ const recorded: { [scenario: string]: { reports: string[]; end: RunEnd } } = {
     },
   },
   unauthorized: {
-    reports: ['session of gemini-2.5-pro', 'used 0+0 tokens, 0 usd'],
+    reports: ['used 0+0 tokens, 0 usd'],
     end: { is: 'signed-out', evidence: 'invalid api key' },
   },
   limited: {
     reports: [
-      'session of gemini-2.5-pro',
       'retries after 429: Attempt 1 failed with status 429. Retrying with backoff... _ApiError: {"error":{"code":429,"message":"rate limit reached","status":"RESOURCE_EXHAUSTED"}}',
       'used 0+0 tokens, 0 usd',
     ],
@@ -57,7 +56,6 @@ const recorded: { [scenario: string]: { reports: string[]; end: RunEnd } } = {
   },
   overloaded: {
     reports: [
-      'session of gemini-2.5-pro',
       'retries after 529: Attempt 1 failed with status 529. Retrying with backoff... _ApiError: {"error":{"code":529,"message":"overloaded","status":"INTERNAL"}}',
       'used 0+0 tokens, 0 usd',
     ],
@@ -71,7 +69,6 @@ const recorded: { [scenario: string]: { reports: string[]; end: RunEnd } } = {
   },
   dropped: {
     reports: [
-      'session of gemini-2.5-pro',
       'retries after an error: Attempt 1 failed. Retrying with backoff... Error: exception TypeError: fetch failed sending request',
       'used 0+0 tokens, 0 usd',
     ],
@@ -119,7 +116,6 @@ describe('the start', () => {
       env: { GEMINI_CLI_HOME: '/home/task', GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_CLI_NO_RELAUNCH: '1' },
       stdin: 'prompt',
       files: [{ path: '.gemini/settings.json', content: expect.any(String), merge: 'json' }],
-      session: '11111111-1111-4111-8111-111111111111',
     })
   })
 
@@ -140,6 +136,20 @@ describe('the start', () => {
   test('of a later attempt continues the session', () => {
     const { args, session } = gemini.launch(launchInput({ resume: 'earlier' }))
     expect([args.slice(-2), session]).toEqual([['--resume', 'earlier'], 'earlier'])
+  })
+
+  test('that finds no session to continue is told', () => {
+    const line = 'Error resuming session: No previous sessions found for this project.'
+    expect(replay(gemini, { code: 42, lines: [{ stream: 'err', line }] })).toEqual({
+      reports: ['session lost'],
+      end: {
+        is: 'failed',
+        reason: 'ended with exit code 42',
+        evidence: line,
+        transient: false,
+        cause: 'exit',
+      },
+    })
   })
 
   test('writes nothing into a home that a person configured', () => {

@@ -171,6 +171,11 @@ describe('the end', () => {
   })
 })
 
+test('a session that cannot be continued is told', () => {
+  const line = '\u001B[91m\u001B[1mError: \u001B[0mSession not found'
+  expect(replay(opencode, { code: 1, lines: [{ stream: 'err', line }] }).reports).toEqual(['session lost'])
+})
+
 test('cost is counted step by step', () => {
   expect(replay(opencode, { code: 0, lines: out(step('tool-calls'), step('stop')) }).reports).toEqual([
     'session',

@@ -50,6 +50,8 @@ function inShort(report: Report): string {
   switch (report.is) {
     case 'session':
       return `session${report.model === undefined ? '' : ` of ${report.model}`}`
+    case 'session-lost':
+      return 'session lost'
     case 'message':
       return `${report.role}: ${report.text}`
     case 'tool':
