@@ -18,6 +18,8 @@ export type Demo = {
   secret: string
 }
 
+export type Seen = { tasks: TaskView[]; events: Event[] }
+
 /** How each of the eight must end: status and reason code. */
 const expected: { [task: string]: [TaskView['status'], TaskView['reasonCode']] } = {
   greeting: ['landed', 'landed'],
@@ -57,10 +59,7 @@ export async function makeDemo(dir: string, caller: Environment, node: string): 
 }
 
 /** What of the promise does not hold; empty when all does. `lines` say what was looked at. */
-export async function proveDemo(
-  demo: Demo,
-  seen: { tasks: TaskView[]; events: Event[] },
-): Promise<{ lines: string[]; broken: string[] }> {
+export async function proveDemo(demo: Demo, seen: Seen): Promise<{ lines: string[]; broken: string[] }> {
   const broken = seen.tasks.flatMap(task => {
     const [status, code] = expected[task.task] ?? []
     return task.status === status && task.reasonCode === code
@@ -79,7 +78,7 @@ export async function proveDemo(
 /** After everything was stopped: no process, no worktree, no trash but what the two tasks that need a person keep. */
 export async function proveNothingLeft(
   demo: Demo,
-  seen: { tasks: TaskView[]; events: Event[] },
+  seen: Seen,
 ): Promise<{ lines: string[]; broken: string[] }> {
   const { stateId } = JSON.parse(readFileSync(join(demo.dir, 'state', 'id.json'), 'utf8')) as {
     stateId: string

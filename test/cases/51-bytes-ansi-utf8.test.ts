@@ -16,7 +16,7 @@ await w('cr only\\rover\\r\\nno newline at the end \\u20ac'); process.exitCode =
 
 test('text is whole, codes are gone, the progress bar is one line, and nothing of it breaks out of the markdown', async () => {
   const world = makeWorld()
-  const repo = world.repository('repo', { 'app.txt': 'one\n', 'berth.toml': 'attempts = 1\n' })
+  const repo = world.repository('repo', { 'app.txt': 'one\n', 'berth.toml': '[recovery]\nattempts = 1\n' })
   const agent = world.script(join(world.dir, 'noisy.mjs'), noisy)
   expect(await world.berth(['run', '--name', 't', '--command', agent, '--repo', repo, 'go'])).toMatchObject({
     code: 1,

@@ -15,7 +15,7 @@ process.exitCode = 3
 
 test('a flood is run to its end in flat memory; head and tail are kept, and what was left out is said', async () => {
   const world = makeWorld()
-  const repo = world.repository('repo', { 'app.txt': 'one\n', 'berth.toml': 'attempts = 1\n' })
+  const repo = world.repository('repo', { 'app.txt': 'one\n', 'berth.toml': '[recovery]\nattempts = 1\n' })
   const agent = world.script(join(world.dir, 'flood.mjs'), flood)
   const { child, ended } = world.start(['run', '--name', 't', '--command', agent, '--repo', repo, 'go'])
   let peak = 0

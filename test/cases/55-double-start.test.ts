@@ -26,7 +26,7 @@ test('of six starts in one moment one runs, and five say already running, since 
 
 test('retry pressed twice is one attempt', async () => {
   const world = makeWorld()
-  const repo = world.repository('repo', { 'app.txt': 'one\n', 'berth.toml': 'attempts = 1\n' })
+  const repo = world.repository('repo', { 'app.txt': 'one\n', 'berth.toml': '[recovery]\nattempts = 1\n' })
   const agent = world.script(
     join(world.dir, 'a.sh'),
     `#!/bin/sh\necho "$PWD" >> "${world.dir}/started.log"; exit 1\n`,

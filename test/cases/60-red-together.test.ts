@@ -8,7 +8,7 @@ const files = {
   'lib.sh': 'area() { echo $(( $1 * $2 )); }\n',
   't1.sh': '. ./lib.sh; [ "$(area 2 3)" = 6 ]\n',
   'test.sh': 'for t in t*.sh; do [ "$t" = test.sh ] || sh "./$t" || exit 1; done\n',
-  'berth.toml': 'attempts = 1\n[[gates]]\nname = "test"\nrun = "sh test.sh"\n',
+  'berth.toml': '[recovery]\nattempts = 1\n[[gates]]\nname = "test"\nrun = "sh test.sh"\n',
 }
 
 const agents = {

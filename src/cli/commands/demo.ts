@@ -3,13 +3,12 @@
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { type Demo, makeDemo, proveDemo, proveNothingLeft, removeDemo } from '../../daemon/demo.ts'
-import { type Command, type Io } from '../io.ts'
+import { type Demo, makeDemo, proveDemo, proveNothingLeft, removeDemo, type Seen } from '../../daemon/demo.ts'
+import { type Command, type Io, withClient } from '../io.ts'
 import { daemon } from './daemon.ts'
 import { inbox } from './inbox.ts'
 import { log } from './log.ts'
 import { run } from './run.ts'
-import { look } from '../look.ts'
 
 export const demo: Command<{ keep?: boolean; dir?: string }> = async (io, { options }) => {
   const dir =
@@ -32,7 +31,7 @@ async function show(io: Io, there: Io, made: Demo, code: number): Promise<number
   await inbox(there, { args: [], options: {} })
   io.print.out('\n# who did what, in which order: berth log (its end)\n')
   await log(there, { args: [], options: { limit: 16 } })
-  const seen = await look(there, made.repo)
+  const seen = await look(there, made)
   const first = await proveDemo(made, seen)
   await daemon(there, { args: ['stop'], options: { stopRuns: true } })
   const second = await proveNothingLeft(made, seen)
@@ -43,6 +42,19 @@ async function show(io: Io, there: Io, made: Demo, code: number): Promise<number
   if (code !== 1) broken.push(`'berth run' ended with ${code}, not 1`)
   for (const line of broken) io.print.note(`not as promised: ${line}`)
   return broken.length === 0 ? 0 : 1
+}
+
+async function look(there: Io, { repo }: Demo): Promise<Seen> {
+  const { openHistory } = await import('../../daemon/history.ts')
+  const { tasks } = await withClient(there, { need: 'read' }, client =>
+    client.call('ls', { repo, all: true }),
+  )
+  const history = openHistory(there.env, there.now)
+  try {
+    return { tasks, events: [...(history?.read({}) ?? [])] }
+  } finally {
+    history?.close()
+  }
 }
 
 const definedOf = (env: Io['env']): { [name: string]: string } =>
