@@ -1,14 +1,32 @@
 // Making a workspace: worktree, home, copies, ports, setup; and taking back what a failed creation made.
 
-import { type Fact, type TaskName, type TaskSpec } from '../core/event.ts'
-import { type Site, type Voice } from './site.ts'
+import { lstat, mkdir } from 'node:fs/promises'
+import { type Fact, type Holder, type TaskName, type TaskSpec } from '../core/event.ts'
+import { entryDirOf } from '../git/list.ts'
+import { clearHalfMade, inspectHalfMade } from '../git/half.ts'
+import { addWorktree } from '../git/worktree.ts'
+import { platform } from '../platform/platform.ts'
+import { type Base, findBase, type Start } from './base.ts'
+import { copyInto } from './copies.ts'
+import { identityOf } from './environment.ts'
+import { makeHome } from './home.ts'
+import { type Place } from './place.ts'
+import { leasePorts } from './ports.ts'
+import { runSetup } from './setup.ts'
+import {
+  holdersFrom,
+  hintOf,
+  type Marker,
+  markerText,
+  readMarker,
+  reasonOf,
+  type Site,
+  type Voice,
+  workspaceMark,
+} from './site.ts'
+import { takeBack } from './takeback.ts'
 
-/** From where the task starts (docs/decisions/0018). */
-export type Start =
-  | { is: 'target' }
-  | { is: 'revision'; revision: string }
-  /** The ready commits of its dependencies, under `--land never`. */
-  | { is: 'dependencies'; commits: { task: TaskName; commit: string }[] }
+export type { Start }
 
 export type PrepareInput = Site & {
   task: TaskName
@@ -18,7 +36,7 @@ export type PrepareInput = Site & {
   path: string
   branch: string
   home: string
-  /** Wall ms of the first claim. */
+  /** Wall ms of the claim. */
   since: number
   /** Ports that other live workspaces of this state directory hold. */
   portsTaken: number[]
@@ -30,11 +48,249 @@ export type PrepareInput = Site & {
   pass: string[]
 }
 
+/** A worktree of ours that is registered and filled. */
+type Made = { base: string; baseRule: string; target: string; tookUp: number | undefined; notices: string[] }
+
+type Step<T> = { is: 'ok'; value: T } | { is: 'end'; facts: Fact[] }
+
 /**
  * Makes the workspace, or finds that it is made. In between it speaks `setup.started`, `setup.exited` and
- * `notice.given`; it returns the end: `workspace.ready`, `workspace.failed` (taken back, except that a failed
- * setup keeps the workspace, so that `berth retry` runs setup again), `workspace.stuck`, or `task.held`.
+ * `notice.given`; it returns the end: `workspace.ready`, `workspace.failed` (all of it taken back, a failed setup
+ * too, so that `berth retry` begins anew), `workspace.stuck` (that did not work either), or `task.held`.
  */
-export async function prepare(_input: PrepareInput, _voice: Voice): Promise<Fact[]> {
-  throw new Error('not built')
+export async function prepare(input: PrepareInput, voice: Voice): Promise<Fact[]> {
+  const { project, task, path, branch, home } = input
+  const of = { project, task }
+  const made = await guarded(input, 'create', () => makeWorktree(input, voice))
+  if (made.is === 'end') return made.facts
+  const furnished = await guarded(input, 'home', () => furnish(input, made.value, voice))
+  if (furnished.is === 'end') return takenBack(input, made.value, furnished.facts)
+  const { ports, place, notices } = furnished.value
+  const setup = await guarded(input, 'setup', () => setUp(input, place, voice))
+  if (setup.is === 'end') return takenBack(input, made.value, setup.facts)
+  const { base, baseRule, target, tookUp } = made.value
+  return [
+    {
+      kind: 'workspace.ready',
+      ...of,
+      path,
+      branch,
+      home,
+      base,
+      baseRule,
+      target,
+      ports,
+      notices: [...made.value.notices, ...notices],
+      ...(tookUp === undefined ? {} : { tookUp }),
+    },
+  ]
+}
+
+/** What nobody foresaw is a failure with a step and a reason too. */
+async function guarded<T>(input: PrepareInput, step: string, act: () => Promise<Step<T>>): Promise<Step<T>> {
+  try {
+    return await act()
+  } catch (error) {
+    return failed(input, step, reasonOf(error), hintOf(error))
+  }
+}
+
+function failed(
+  input: PrepareInput,
+  step: string,
+  reason: string,
+  more: object = {},
+): { is: 'end'; facts: Fact[] } {
+  const { project, task } = input
+  return { is: 'end', facts: [{ kind: 'workspace.failed', project, task, step, reason, ...more }] }
+}
+
+function stuck(
+  input: PrepareInput,
+  step: string,
+  reason: string,
+  holders: Holder[] = [],
+): { is: 'end'; facts: Fact[] } {
+  const { project, task } = input
+  return { is: 'end', facts: [{ kind: 'workspace.stuck', project, task, step, reason, holders }] }
+}
+
+async function makeWorktree(input: PrepareInput, voice: Voice): Promise<Step<Made>> {
+  await mkdir(input.policy.root, { recursive: true })
+  const earlier = await takeUpEarlier(input, voice)
+  if (earlier.is === 'end') return earlier
+  if (earlier.value !== undefined) return { is: 'ok', value: earlier.value }
+  const base = await findBase(input, input.task, input.start, voice.signal)
+  if (base.is === 'none') return { is: 'end', facts: base.facts }
+  const added = await add(input, base, voice)
+  if (added.is === 'refused') return failed(input, added.what, added.message, { hint: added.hint })
+  if (added.is === 'failed') {
+    if (added.left.length > 0)
+      return stuck(input, added.step, `${added.reason}; left behind: ${added.left.join(', ')}`)
+    return failed(input, added.step, added.reason, added.hint === undefined ? {} : { hint: added.hint })
+  }
+  const { commit, rule, target, notices } = base
+  const value: Made = {
+    base: commit,
+    baseRule: rule,
+    target,
+    tookUp: added.tookUp,
+    notices: [...notices, ...added.notices],
+  }
+  return { is: 'ok', value }
+}
+
+const add = (
+  input: PrepareInput,
+  base: Base & { is: 'base' },
+  voice: Voice,
+): ReturnType<typeof addWorktree> =>
+  addWorktree(input.repo, {
+    path: input.path,
+    branch: input.branch,
+    commit: base.commit,
+    lock: input.lock,
+    takeUp: true,
+    marker: markerText(markerOf(input, base)),
+    signal: voice.signal,
+  })
+
+const markerOf = (input: PrepareInput, base: Base & { is: 'base' }): Marker => ({
+  stateId: input.stateId,
+  project: input.project,
+  task: input.task,
+  path: input.path,
+  branch: input.branch,
+  base: base.commit,
+  baseRule: base.rule,
+  target: base.target,
+  madeAt: input.since,
+})
+
+/** What an earlier preparation left: whole, cut off, or nothing (case 19). Undefined: begin. */
+async function takeUpEarlier(input: PrepareInput, voice: Voice): Promise<Step<Made | undefined>> {
+  const { repo, path, branch } = input
+  const [entry, place] = await Promise.all([entryDirOf(repo, path), lstat(path).catch(() => undefined)])
+  if (entry === undefined && place === undefined) return { is: 'ok', value: undefined }
+  const found = entry === undefined ? undefined : await readMarker(entry)
+  const marker = found?.is === 'marker' ? found.marker : undefined
+  if (entry !== undefined && marker === undefined && found?.is === 'unreadable')
+    return failed(input, 'path', `the marker of '${path}' cannot be read: ${found.reason}`, {
+      hint: 'berth reconcile',
+    })
+  if (marker !== undefined && (marker.stateId !== input.stateId || marker.task !== input.task))
+    return failed(input, 'path', `'${path}' belongs to another Berth or task ('${marker.task}')`, {
+      hint: 'git worktree list',
+    })
+  const base = marker?.base ?? (await knownBase(input))
+  const half = await inspectHalfMade(repo, { path, branch, base: base ?? 'HEAD' })
+  switch (half.is) {
+    case 'absent':
+      return { is: 'ok', value: undefined }
+    case 'complete':
+      if (marker === undefined)
+        return failed(input, 'path', `'${path}' is a worktree that Berth did not make`, {
+          hint: 'git worktree list',
+        })
+      return {
+        is: 'ok',
+        value: {
+          base: marker.base,
+          baseRule: marker.baseRule,
+          target: marker.target,
+          tookUp: undefined,
+          notices: [],
+        },
+      }
+    case 'half':
+      return clearHalf(input, half, base ?? 'HEAD', voice)
+    case 'other':
+      return failed(input, 'path', half.reason, { hint: `move '${path}' away, or: berth run --name NAME` })
+    case 'unknown':
+      return failed(input, 'path', half.reason)
+  }
+}
+
+/** Without a marker the branch itself tells, where it has nothing beyond the target. */
+async function knownBase(input: PrepareInput): Promise<string | undefined> {
+  const base = await findBase(input, input.task, input.start, new AbortController().signal)
+  return base.is === 'base' ? base.commit : undefined
+}
+
+async function clearHalf(
+  input: PrepareInput,
+  half: { unique: string[]; reason: string },
+  base: string,
+  voice: Voice,
+): Promise<Step<undefined>> {
+  const { repo, path, branch, lock, since } = input
+  const query = { marker: workspaceMark(input, input.task), since }
+  const holders = platform.holdersOf(path, query)
+  if (holders.unknown.length > 0) return stuck(input, 'kill', holders.unknown.join('; '))
+  const blocking = holders.tied.filter(each => each.what !== 'open')
+  if (blocking.length > 0)
+    return stuck(input, 'kill', `somebody works in the half-made '${path}'`, holdersFrom(blocking, 'person'))
+  if (holders.ours.length > 0) {
+    const ended = await platform.endTree(
+      { ...query, pids: holders.ours },
+      { graceMs: input.policy.graceMs, limitMs: 30_000 },
+    )
+    if (ended.left.length > 0)
+      return stuck(
+        input,
+        'kill',
+        'what an earlier creation started cannot be ended',
+        holdersFrom(ended.left, 'ours'),
+      )
+  }
+  if (half.unique.length > 0) {
+    const names = half.unique.slice(0, 5).join("', '")
+    return stuck(
+      input,
+      'create',
+      `its creation was cut off, and '${path}' holds files of its own: '${names}'`,
+    )
+  }
+  const cleared = await clearHalfMade(repo, { path, branch, base, lock })
+  if (cleared.is !== 'cleared')
+    return stuck(input, cleared.is === 'failed' ? cleared.step : 'create', cleared.reason)
+  const text = `the creation of '${path}' had been cut off (${half.reason}); it was cleared and begun again`
+  await voice.onFact({ kind: 'notice.given', project: input.project, task: input.task, text })
+  return { is: 'ok', value: undefined }
+}
+
+type Furnished = { ports: number[]; place: Place; notices: string[] }
+
+async function furnish(input: PrepareInput, made: Made, voice: Voice): Promise<Step<Furnished>> {
+  const { task, path, home, person } = input
+  const [ports, copied] = await Promise.all([
+    leasePorts(input, { task, path, before: input.ports, taken: input.portsTaken }),
+    copyInto(input, task, path),
+    makeHome({ home, identity: identityOf(task), git: person.git }),
+  ])
+  const names = [...copied.files, ...copied.folders]
+  if (names.length > 0) {
+    const text = `copied ${names.slice(0, 20).join(', ')}${names.length > 20 ? `, and ${names.length - 20} more` : ''}`
+    await voice.onFact({ kind: 'notice.given', project: input.project, task, text })
+  }
+  const { base, target } = made
+  const { pass, secrets } = input
+  const place: Place = { task, path, home, ports, base, target, attempt: 1, pass, secrets }
+  return { is: 'ok', value: { ports, place, notices: copied.notes } }
+}
+
+async function setUp(input: PrepareInput, place: Place, voice: Voice): Promise<Step<undefined>> {
+  const done = await runSetup(input, place, voice)
+  if (done.is === 'done') return { is: 'ok', value: undefined }
+  const hint = done.outFile === undefined ? {} : { hint: `less '${done.outFile}'` }
+  return failed(input, 'setup', done.reason, { tail: done.tail, ...hint })
+}
+
+/** In reverse order, only what this creation made; what cannot be taken back is `workspace.stuck`. */
+async function takenBack(input: PrepareInput, made: Made, facts: Fact[]): Promise<Fact[]> {
+  const left = await takeBack(input, { base: made.base, tookUp: made.tookUp })
+  if (left === undefined) return facts
+  const why = facts.find(fact => fact.kind === 'workspace.failed')
+  const reason = why === undefined ? left.reason : `${left.reason} (after: ${why.reason})`
+  return stuck(input, left.step, reason, left.holders).facts
 }

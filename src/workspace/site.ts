@@ -75,6 +75,8 @@ export type Marker = {
   branch: string | null
   base: string
   baseRule: string
+  /** Short name of the branch that its work lands on. */
+  target: string
   /** Wall ms. */
   madeAt: number
 }
@@ -149,7 +151,11 @@ export const makeRepositoryLock =
   async (commonDir, fn) => {
     const lock = await takeLock(join(privateDir(join(commonDir, 'berth')), 'lock.db'), { waitMs })
     if (lock === undefined)
-      throw new BerthError('git-busy', `another Berth holds the lock of '${commonDir}'`, 'berth daemon status')
+      throw new BerthError(
+        'git-busy',
+        `another Berth holds the lock of '${commonDir}'`,
+        'berth daemon status',
+      )
     try {
       return await fn()
     } finally {

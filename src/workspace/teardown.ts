@@ -1,7 +1,35 @@
 // Removing a workspace: ten steps, each recorded and verified, each safe to do twice (docs/what-it-deletes.md).
 
-import { type Fact, type TaskName, type TeardownMode } from '../core/event.ts'
-import { type RunRecord, type Site, type Voice, type WorkspaceRecord } from './site.ts'
+import { lstat } from 'node:fs/promises'
+import {
+  type Fact,
+  type Holder,
+  type Loss,
+  type TaskName,
+  type TeardownMode,
+  type TeardownStep,
+} from '../core/event.ts'
+import { inspectHalfMade } from '../git/half.ts'
+import { entryAt, listWorktrees } from '../git/list.ts'
+import { unregister } from '../git/unregister.ts'
+import { platform } from '../platform/platform.ts'
+import { connect } from '../process/link.ts'
+import { emptyTrash, leftSentence, moveAside, recordedTrash, type Trash, trashFor } from './aside.ts'
+import { removeBranch } from './branch.ts'
+import { endAll, lookAround, type Occupied, treeOf } from './holders.ts'
+import { type Inventory, keepReflog, lossesOfEntry, saveInventory, takeInventory } from './keep.ts'
+import {
+  type Found,
+  findWorkspace,
+  pointsHere,
+  refusalByHolders,
+  refusalByLoss,
+  refusalByUse,
+  type Refusal,
+  sayLoss,
+} from './refuse.ts'
+import { release } from './release.ts'
+import { holdersFrom, reasonOf, type RunRecord, type Site, type Voice, type WorkspaceRecord } from './site.ts'
 
 export type TeardownInput = Site & {
   task: TaskName
@@ -12,20 +40,342 @@ export type TeardownInput = Site & {
   cwd?: string
   /** Recorded by an earlier attempt: fact `workspace.aside`. */
   trash?: string
-  /** The last commit that Berth recorded for the branch, if any: another tip keeps the branch. */
+  /** The last commit that Berth recorded for the branch: work at another tip is never deleted with it. */
   commit?: string
+  /** Short name of the branch that its work lands on; empty if unknown, and then no branch is deleted. */
   target: string
-  /** Kept 10 minutes at most for steps that wait. */
+  /** Values that must not reach what is kept of the engine's sessions. */
+  secrets?: string[]
+  /** Awake ms for ending processes, for moving aside, for deleting. */
   killMs?: number
+  asideMs?: number
   deleteMs?: number
 }
+
+const defaults = { killMs: 30_000, asideMs: 10_000, deleteMs: 300_000 }
 
 /**
  * Goes on from wherever an earlier attempt stopped: what is already gone counts as done. Speaks
  * `teardown.stepped`, `work.saved`, `workspace.aside`, `branch.deleted` or `branch.kept`; returns
- * `teardown.refused` (nothing changed), `workspace.stuck` (the entry stays) or `workspace.removed` (verified).
+ * `teardown.refused` (nothing is lost), `workspace.stuck` (the entry stays) or `workspace.removed` (verified).
  * A caller that waits for no deletion may answer once `teardown.stepped {step: 'unregister'}` was spoken.
  */
-export async function teardown(_input: TeardownInput, _voice: Voice): Promise<Fact[]> {
-  throw new Error('not built')
+export async function teardown(input: TeardownInput, voice: Voice): Promise<Fact[]> {
+  const work: Work = { input, voice, pending: [], named: [] }
+  try {
+    const end = (await takeAway(work)) ?? (await finish(work))
+    await settle(work)
+    return [end]
+  } catch (error) {
+    await settle(work).catch(() => undefined)
+    return [stuck(work, work.step ?? 'refuse', reasonOf(error), [])]
+  }
 }
+
+type Work = {
+  input: TeardownInput
+  voice: Voice
+  /** Facts on their way; all are durable before anything is changed. */
+  pending: Promise<void>[]
+  step?: TeardownStep
+  trash?: Trash
+  /** From the marker, where the records do not say. */
+  base?: string
+  target?: string
+  /** Git's own lock of a creation that was cut off: ours to open. */
+  halfMade?: boolean
+  /** Processes of a person that are named and left alone. */
+  named: Holder[]
+}
+
+/** Steps 1 to 7: until git does not know it any more. The fact that ends it early, or undefined. */
+async function takeAway(work: Work): Promise<Fact | undefined> {
+  const { input } = work
+  work.step = 'refuse'
+  const looked = await findWorkspace(input, input)
+  if (looked.is === 'refused') return refused(work, looked.refusal)
+  const { found } = looked
+  const refusal = await refusalByUse(input, input, found)
+  if (refusal !== undefined) return refused(work, refusal)
+  const key = `${input.stateId}/${input.project}/${input.task}/${found.madeAt}`
+  work.trash = input.trash === undefined ? trashFor(input, input.workspace, key) : recordedTrash(input.trash)
+  work.halfMade = found.entry?.locked === 'initializing'
+  if (found.marker !== undefined)
+    Object.assign(work, { base: found.marker.base, target: found.marker.target })
+  if (found.directory === 'absent') return withoutDirectory(work, work.trash, found)
+  if (found.entryDir === undefined && (await pointsHere(input, input.workspace.path)) === undefined)
+    return refused(work, notOurs(input))
+  return withDirectory(work, work.trash, found)
+}
+
+/** What stands in the workspace; without an inventory it cannot be saved, only given up. */
+type Stock = { losses: Loss[]; inventory?: Inventory }
+
+async function withDirectory(work: Work, trash: Trash, found: Found): Promise<Fact | undefined> {
+  const { input } = work
+  // Processes first: if nothing of ours is alive now, nothing of ours writes while the files are looked at.
+  const first = lookAround(input, { ...input, path: input.workspace.path, since: found.madeAt })
+  work.named = first.named
+  const stock = await takeStock(work, found)
+  const refusal = refusalByHolders(input, first) ?? refusalByLoss(input, stock.losses)
+  if (refusal !== undefined) return refused(work, refusal)
+  say(work, 'refuse')
+  const quiet = first.ours.length === 0 && !input.runs.some(({ live }) => live)
+  const last = quiet ? nothingToEnd(work) : await endProcesses(work, found, first)
+  if (last !== undefined) return last
+  work.step = 'save'
+  const kept = await keep(work, quiet ? stock : await takeStock(work, found))
+  if (kept !== undefined) return kept
+  work.step = 'aside'
+  await settle(work)
+  const moved = await moveAside(input.workspace.path, trash, input.asideMs ?? defaults.asideMs)
+  if (moved.is === 'failed') {
+    const { blocking, named } = lookAround(input, {
+      ...input,
+      path: input.workspace.path,
+      since: found.madeAt,
+    })
+    return stuck(work, 'aside', moved.reason, [...blocking, ...named])
+  }
+  return takeOut(work, trash)
+}
+
+const lostEntry: Loss = { kind: 'unknown', count: 1, examples: ["git's own entry of it is gone"] }
+
+const notOurs = ({ workspace }: TeardownInput): Refusal => ({
+  code: 'not-ours',
+  reason: `'${workspace.path}' is no worktree of this repository any more`,
+  hint: `look into it, then: rm -r '${workspace.path}'`,
+  losses: [],
+  holders: [],
+})
+
+async function takeStock(work: Work, found: Found): Promise<Stock> {
+  const { input } = work
+  if (found.entryDir === undefined) return { losses: [lostEntry] }
+  const { path, branch } = input.workspace
+  if (input.workspace.base === undefined || found.entry?.locked === 'initializing') {
+    const half = await inspectHalfMade(input.repo, { path, branch, base: found.marker?.base ?? 'HEAD' })
+    if (half.is === 'half') return { losses: lossOfHalf(half.unique) }
+  }
+  const inventory = await takeInventory(input, {
+    ...whereTo(work),
+    task: input.task,
+    branch: input.mode.branch && !input.mode.discard,
+  })
+  return { losses: inventory.losses, inventory }
+}
+
+/** Base and target by the records, else by the marker. */
+function whereTo({ input, base, target }: Work): { workspace: WorkspaceRecord; target: string } {
+  const from = input.workspace.base ?? base
+  const workspace = from === undefined ? input.workspace : { ...input.workspace, base: from }
+  return { workspace, target: (input.target === '' ? target : input.target) ?? '' }
+}
+
+/** Files beyond the beginning of what the commit holds; the deletions that git sees are none (case 19). */
+const lossOfHalf = (unique: string[]): Loss[] =>
+  unique.length === 0 ? [] : [{ kind: 'untracked', count: unique.length, examples: unique.slice(0, 20) }]
+
+function nothingToEnd(work: Work): undefined {
+  say(work, 'cancel')
+  say(work, 'quit')
+  say(work, 'kill', 'nothing of ours was alive')
+}
+
+async function endProcesses(work: Work, found: Found, first: Occupied): Promise<Fact | undefined> {
+  const { input, voice } = work
+  say(work, 'cancel')
+  work.step = 'quit'
+  await settle(work)
+  for (const { run, dir } of input.runs.filter(({ live }) => live)) {
+    const link = await connect(dir, { stateId: input.stateId, run, timeoutMs: 2_000 }).catch(() => undefined)
+    await link?.stop({ graceMs: input.policy.graceMs, force: false }).catch(() => undefined)
+    link?.close()
+  }
+  say(work, 'quit')
+  work.step = 'kill'
+  const where = { ...input, path: input.workspace.path, since: found.madeAt }
+  const limitMs = input.killMs ?? defaults.killMs
+  const done = await endAll(input, { ...where, first, limitMs, signal: voice.signal })
+  if (done.left.length > 0) return stuck(work, 'kill', 'processes of this task cannot be ended', done.left)
+  const last = lookAround(input, where)
+  work.named = last.named
+  const refusal = refusalByHolders(input, last)
+  if (refusal !== undefined) return refused(work, refusal)
+  say(work, 'kill', `ended ${done.ended} processes`)
+  return undefined
+}
+
+/** Step 5: nothing of ours writes any more. What would be lost is saved, given up, or refuses. */
+async function keep(work: Work, { losses, inventory }: Stock): Promise<Fact | undefined> {
+  const { input, voice } = work
+  const refusal = refusalByLoss(input, losses)
+  if (refusal !== undefined) return refused(work, refusal)
+  if (input.mode.discard)
+    return said(
+      work,
+      'save',
+      losses.length === 0 ? 'nothing to save' : `given up: ${losses.map(sayLoss).join(', ')}`,
+    )
+  if (inventory === undefined && losses.length > 0)
+    return refused(work, {
+      code: 'loss',
+      reason: `what stands in '${input.workspace.path}' cannot be saved: ${losses.map(sayLoss).join(', ')}`,
+      hint: `berth rm ${input.task} --discard`,
+      losses,
+      holders: [],
+    })
+  if (inventory === undefined) return said(work, 'save', 'nothing to save')
+  if (losses.length === 0 && inventory.survey.quiet.length === 0) return said(work, 'save', 'nothing to save')
+  await settle(work)
+  const limit = input.mode.by === 'landing' ? { maxBytes: input.policy.savedBytes } : {}
+  const why = input.mode.by === 'landing' ? 'removed after landing' : 'removed'
+  const saved = await saveInventory(input, { ...input, inventory, why, ...limit }, voice.onFact)
+  if (saved.is === 'failed' && saved.code === 'loss')
+    return refused(work, {
+      code: 'loss',
+      reason: saved.reason,
+      losses,
+      holders: [],
+      hint: `berth rm ${input.task} --save`,
+    })
+  if (saved.is === 'failed') return stuck(work, 'save', saved.reason, [])
+  return said(work, 'save', saved.is === 'saved' ? 'saved and read back' : 'nothing to save')
+}
+
+/** The directory is not there: moved aside by an earlier attempt, or gone by another hand. */
+async function withoutDirectory(work: Work, trash: Trash, found: Found): Promise<Fact | undefined> {
+  const { input, voice } = work
+  const before = await lstat(trash.dir).catch(() => undefined)
+  if (found.entryDir !== undefined && before === undefined && !input.mode.discard) {
+    if ((await lstat(trash.root).catch(() => undefined)) === undefined)
+      return refused(work, {
+        ...notThere(input),
+        code: 'loss',
+        losses: [{ ...lostEntry, examples: [notThere(input).reason] }],
+      })
+    const refusal = refusalByLoss(
+      { ...input, mode: { ...input.mode, save: false } },
+      await lossesOfEntry(input, found.entryDir),
+    )
+    if (refusal !== undefined) return refused(work, { ...refusal, hint: `berth rm ${input.task} --discard` })
+    const why = await keepReflog(input, { ...input, entryDir: found.entryDir, why: 'removed' }, voice.onFact)
+    if (why !== undefined) return stuck(work, 'save', `commits of its reflog could not be kept: ${why}`, [])
+  }
+  const ended = await platform.endTree(treeOf(input, input.task, input.runs), {
+    graceMs: input.policy.graceMs,
+    limitMs: input.killMs ?? defaults.killMs,
+    signal: voice.signal,
+  })
+  if (ended.left.length > 0)
+    return stuck(work, 'kill', 'processes of this task cannot be ended', holdersFrom(ended.left, 'ours'))
+  return takeOut(work, trash)
+}
+
+const notThere = ({ workspace, task }: TeardownInput): Refusal => ({
+  code: 'loss',
+  reason: `'${workspace.path}' is not there, and neither is its managed root: is a volume not mounted?`,
+  hint: `berth rm ${task} --discard`,
+  losses: [],
+  holders: [],
+})
+
+/** Step 7, after the directory has left its place. */
+async function takeOut(work: Work, trash: Trash): Promise<Fact | undefined> {
+  const { input, voice } = work
+  const { project, task } = input
+  if ((await lstat(trash.dir).catch(() => undefined)) !== undefined && input.trash === undefined)
+    work.pending.push(voice.onFact({ kind: 'workspace.aside', project, task, trash: trash.dir }))
+  say(work, 'aside')
+  await settle(work)
+  work.step = 'unregister'
+  const { path } = input.workspace
+  const out = await unregister(input.repo, {
+    path,
+    trash: trash.entry,
+    lock: input.lock,
+    unlock: input.mode.unlock,
+  })
+  if (out.is === 'failed' || out.is === 'refused') return stuck(work, 'unregister', out.reason, [])
+  say(work, 'unregister')
+  await settle(work)
+  return undefined
+}
+
+/** Steps 8 to 10, and the proof. */
+async function finish(work: Work): Promise<Fact> {
+  const { input, voice } = work
+  const { project, task, workspace } = input
+  work.step = 'delete'
+  if (work.trash !== undefined) {
+    const gone = await emptyTrash(work.trash, input.deleteMs ?? defaults.deleteMs, voice.signal)
+    if (gone.is === 'left') return stuck(work, 'delete', leftSentence(gone), holdersOf(work.trash.dir))
+  }
+  say(work, 'delete')
+  work.step = 'branch'
+  const branch = await removeBranch(input, { ...input, ...whereTo(work) })
+  if (branch !== undefined) work.pending.push(voice.onFact(branch))
+  say(work, 'branch')
+  work.step = 'release'
+  const released = await release(input, { task, workspace, runs: input.runs, secrets: input.secrets ?? [] })
+  if (released.reason !== undefined) return stuck(work, 'release', released.reason, [])
+  say(work, 'release')
+  const why = await whyNotGone(work)
+  if (why !== undefined) return stuck(work, why.step, why.reason, why.holders)
+  return { kind: 'workspace.removed', project, task, named: work.named }
+}
+
+/** "Removed" is said only when all of this holds (law 7). */
+async function whyNotGone({
+  input,
+}: Work): Promise<{ step: TeardownStep; reason: string; holders: Holder[] } | undefined> {
+  const { path } = input.workspace
+  if ((await lstat(path).catch(() => undefined)) !== undefined)
+    return { step: 'aside', reason: `'${path}' is there again, and is not what was removed`, holders: [] }
+  const list = await listWorktrees(input.repo)
+  if (list.is === 'unknown') return { step: 'unregister', reason: list.reason, holders: [] }
+  if ((await entryAt(list.entries, path)) !== undefined)
+    return { step: 'unregister', reason: `git still lists '${path}'`, holders: [] }
+  const alive = platform.processesOf(treeOf(input, input.task, input.runs))
+  if (alive.length > 0)
+    return { step: 'kill', reason: 'processes of this task are alive', holders: holdersFrom(alive, 'ours') }
+  return undefined
+}
+
+const holdersOf = (path: string): Holder[] => {
+  const { ours, tied } = platform.holdersOf(path, {})
+  return [...holdersFrom(ours, 'ours'), ...holdersFrom(tied, 'person')]
+}
+
+function say(work: Work, step: TeardownStep, detail?: string): void {
+  const { project, task } = work.input
+  const more = detail === undefined ? {} : { detail }
+  work.pending.push(work.voice.onFact({ kind: 'teardown.stepped', project, task, step, ...more }))
+}
+
+function said(work: Work, step: TeardownStep, detail: string): undefined {
+  say(work, step, detail)
+}
+
+async function settle(work: Work): Promise<void> {
+  const pending = work.pending
+  work.pending = []
+  await Promise.all(pending)
+}
+
+const refused = ({ input }: Work, refusal: Refusal): Fact => ({
+  kind: 'teardown.refused',
+  project: input.project,
+  task: input.task,
+  ...refusal,
+})
+
+const stuck = ({ input }: Work, step: string, reason: string, holders: Holder[]): Fact => ({
+  kind: 'workspace.stuck',
+  project: input.project,
+  task: input.task,
+  step,
+  reason,
+  holders,
+})

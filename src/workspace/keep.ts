@@ -1,0 +1,226 @@
+// What would be lost with a workspace, and saving it: written, read back and compared before anything goes.
+
+import { mkdir, readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type Fact, type Loss, type TaskName } from '../core/event.ts'
+import { git, inDirectory, reasonOf as gitReason } from '../git/git.ts'
+import { type Merged, mergedness } from '../git/merged.ts'
+import { savedPrefix, saveWork } from '../git/saved.ts'
+import { type Survey, surveyWork } from '../git/survey.ts'
+import { readLedger } from './copies.ts'
+import { identityOf } from './environment.ts'
+import { type Site, type WorkspaceRecord } from './site.ts'
+
+export type Inventory = {
+  survey: Survey
+  /** The work, and the branch's own commits where the branch is to go and its content is nowhere else. */
+  losses: Loss[]
+  merged: Merged
+}
+
+/** Looks for everything that would go; the task's own branch stays unless `branch` says otherwise (decision 6). */
+export async function takeInventory(
+  site: Site,
+  request: { task: TaskName; workspace: WorkspaceRecord; target: string; branch: boolean },
+): Promise<Inventory> {
+  const { workspace, task, target } = request
+  const worktree = inDirectory(site.repo, workspace.path)
+  const folders = site.policy.dependencies.map(({ path }) => path)
+  const survey = await surveyWork(worktree, {
+    rebuildable: [...site.policy.rebuildable, ...folders],
+    known: readLedger(site, task),
+  })
+  const merged = await integrated(site, { tip: survey.head, workspace, target })
+  return { survey, merged, losses: [...survey.losses, ...branchLoss(survey, merged, request)] }
+}
+
+/** Whether the commit's content is in the target; unknown where there is nothing to ask with. */
+export async function integrated(
+  site: Site,
+  request: { tip: string | null; workspace: WorkspaceRecord; target: string },
+): Promise<Merged> {
+  const { tip, workspace, target } = request
+  if (tip === null || target === '') return { is: false, rule: 'unknown', commits: 0 }
+  const base = workspace.base === undefined ? {} : { base: workspace.base }
+  return mergedness(site.repo, { commit: tip, target: `refs/heads/${target}`, ...base })
+}
+
+/** A branch without commits of its own holds nothing. */
+export const holdsNothing = (merged: Merged): boolean => merged.is || merged.rule === 'empty'
+
+function branchLoss(
+  survey: Survey,
+  merged: Merged,
+  request: { workspace: WorkspaceRecord; branch: boolean },
+): Loss[] {
+  const onIt = survey.branch === request.workspace.branch
+  if (!request.branch || !onIt || survey.head === null || holdsNothing(merged)) return []
+  return [{ kind: 'commits', count: Math.max(merged.commits, 1), examples: [survey.head] }]
+}
+
+export type Saved =
+  | { is: 'saved' }
+  | { is: 'nothing' }
+  | { is: 'failed'; code: 'loss' | 'failed'; reason: string }
+
+/** Saves all of the inventory under `refs/berth/saved/<task>/<time>`; speaks `work.saved` once it is read back. */
+export async function saveInventory(
+  site: Site,
+  request: {
+    task: TaskName
+    workspace: WorkspaceRecord
+    inventory: Inventory
+    why: string
+    maxBytes?: number
+  },
+  onFact: (fact: Fact) => Promise<void>,
+): Promise<Saved> {
+  const { task, workspace, inventory, why } = request
+  if (inventory.losses.some(({ kind }) => kind === 'unknown'))
+    return {
+      is: 'failed',
+      code: 'loss',
+      reason: `it cannot be told what would be lost: ${unknownOf(inventory)}`,
+    }
+  const time = stampOf(site.now())
+  const id = `${task}-${time}`
+  const archiveFile = site.state.archive(site.project, task, id)
+  await mkdir(dirname(archiveFile), { recursive: true, mode: 0o700 })
+  const saved = await saveWork(inDirectory(site.repo, workspace.path), {
+    ref: `${savedPrefix}${task}/${time}`,
+    survey: withBranch(inventory),
+    archiveFile,
+    identity: identityOf(task),
+    message: `berth: saved work of ${task} (${why})`,
+    ...(request.maxBytes === undefined ? {} : { maxBytes: request.maxBytes }),
+  })
+  switch (saved.is) {
+    case 'nothing':
+      return { is: 'nothing' }
+    case 'too-large': {
+      const mega = Math.ceil(saved.bytes / 1_000_000)
+      return {
+        is: 'failed',
+        code: 'loss',
+        reason: `${mega} MB would have to be saved, more than 'savedBytes' allows`,
+      }
+    }
+    case 'failed':
+      return {
+        is: 'failed',
+        code: 'failed',
+        reason: `the work could not be saved: ${saved.reason} (${saved.step})`,
+      }
+    case 'saved': {
+      const { ref, commit, archive } = saved
+      const beside = archive === null ? {} : { archive }
+      const { project } = site
+      await onFact({
+        kind: 'work.saved',
+        project,
+        task,
+        id,
+        ref,
+        commit,
+        ...beside,
+        losses: inventory.losses,
+        why,
+      })
+      return { is: 'saved' }
+    }
+  }
+}
+
+/** The branch's tip is kept by the saved commit, whose parent it is, also where nothing else would be saved. */
+const withBranch = ({ survey, losses }: Inventory): Survey => {
+  const extra = losses.filter(loss => !survey.losses.includes(loss)).flatMap(({ examples }) => examples)
+  if (extra.length === 0) return survey
+  return { ...survey, losses, found: { ...survey.found, commits: [...survey.found.commits, ...extra] } }
+}
+
+const unknownOf = ({ losses }: Inventory): string =>
+  losses.flatMap(({ kind, examples }) => (kind === 'unknown' ? examples : [])).join('; ')
+
+/** `20260131T093000123Z`: sorts as it reads, and may stand in a ref. */
+export const stampOf = (at: number): string => new Date(at).toISOString().replace(/[-:.]/g, '')
+
+/**
+ * What git's entry alone holds of a worktree whose directory is not there: staged work, and commits that no ref
+ * holds. A probe that fails is a loss of kind `unknown`.
+ */
+export async function lossesOfEntry(site: Site, entryDir: string): Promise<Loss[]> {
+  const [staged, commits] = await Promise.all([
+    probeEntry(site, entryDir, ['diff-index', '--cached', '--name-only', '-z', 'HEAD'], '\0'),
+    probeEntry(site, entryDir, ['rev-list', '--max-count=1000', 'HEAD', ...heldNowhere], '\n'),
+  ])
+  const loss = (kind: 'staged' | 'commits', found: Probe): Loss[] => {
+    if (found.is === 'unknown') return [{ kind: 'unknown', count: 1, examples: [found.reason] }]
+    return found.rows.length > 0
+      ? [{ kind, count: found.rows.length, examples: found.rows.slice(0, 20) }]
+      : []
+  }
+  return [...loss('staged', staged), ...loss('commits', commits)]
+}
+
+/**
+ * Commits that only the reflog of such an entry names are kept without asking, as parents of one commit under
+ * `refs/berth/saved` (decision 6). Why not, if not.
+ */
+export async function keepReflog(
+  site: Site,
+  request: { task: TaskName; entryDir: string; why: string },
+  onFact: (fact: Fact) => Promise<void>,
+): Promise<string | undefined> {
+  const { task, entryDir, why } = request
+  const text = await readFile(join(entryDir, 'logs', 'HEAD'), 'utf8').catch(() => '')
+  const named = [...new Set(text.split('\n').flatMap(row => /^\S+ ([0-9a-f]{40,64}) /.exec(row)?.[1] ?? []))]
+  if (named.length === 0) return undefined
+  const args = ['rev-list', '--ignore-missing', '--max-count=1000', '--stdin']
+  const input = `${named.join('\n')}\n${heldNowhere.join('\n')}\n`
+  const found = await git(site.repo, args, { input })
+  if (found.code !== 0) return gitReason(found)
+  const commits = found.out.toString('utf8').split('\n').filter(Boolean)
+  if (commits.length === 0) return undefined
+  const time = stampOf(site.now())
+  const identity = identityOf(task)
+  const env = {
+    GIT_AUTHOR_NAME: identity.name,
+    GIT_AUTHOR_EMAIL: identity.email,
+    GIT_COMMITTER_NAME: identity.name,
+    GIT_COMMITTER_EMAIL: identity.email,
+  }
+  const parents = commits.slice(0, 100).flatMap(commit => ['-p', commit])
+  const tree = `${commits[0]}^{tree}`
+  const made = await git(
+    site.repo,
+    ['commit-tree', tree, ...parents, '-m', `berth: saved work of ${task} (${why})`],
+    { env },
+  )
+  const commit = made.out.toString('utf8').trim()
+  if (made.code !== 0) return gitReason(made)
+  const ref = `${savedPrefix}${task}/${time}`
+  const set = await git(site.repo, ['update-ref', ref, commit, '0'.repeat(commit.length)])
+  if (set.code !== 0) return gitReason(set)
+  const losses: Loss[] = [{ kind: 'commits', count: commits.length, examples: commits.slice(0, 20) }]
+  await onFact({
+    kind: 'work.saved',
+    project: site.project,
+    task,
+    id: `${task}-${time}`,
+    ref,
+    commit,
+    losses,
+    why,
+  })
+  return undefined
+}
+
+const heldNowhere = ['--not', '--branches', '--remotes', '--tags', `--glob=${savedPrefix}*`]
+
+type Probe = { is: 'rows'; rows: string[] } | { is: 'unknown'; reason: string }
+
+async function probeEntry(site: Site, entryDir: string, args: string[], between: string): Promise<Probe> {
+  const result = await git(site.repo, ['--git-dir', entryDir, ...args])
+  if (result.code !== 0) return { is: 'unknown', reason: gitReason(result) }
+  return { is: 'rows', rows: result.out.toString('utf8').split(between).filter(Boolean) }
+}

@@ -1,0 +1,220 @@
+// Why a workspace must not be removed: not ours, locked, in use, or full of work. Nothing is changed here.
+
+import { lstat, readFile, realpath } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { type Holder, type Loss, type TaskName, type TeardownMode } from '../core/event.ts'
+import { entryAt, entryDirOf, listWorktrees, resolved, type WorktreeEntry } from '../git/list.ts'
+import { rootOf } from './aside.ts'
+import { type Occupied } from './holders.ts'
+import { type Marker, readMarker, reasonOf, type RunRecord, type Site, type WorkspaceRecord } from './site.ts'
+import { isBelow } from './walker.ts'
+
+export type Refusal = { code: string; reason: string; hint?: string; losses: Loss[]; holders: Holder[] }
+
+/** What stands where the record says that the workspace is. */
+export type Found = {
+  directory: 'there' | 'absent'
+  entry: WorktreeEntry | undefined
+  entryDir: string | undefined
+  marker: Marker | undefined
+  /** Wall ms at which it was made, by the marker, else by the record. */
+  madeAt: number
+}
+
+export type Ground = {
+  task: TaskName
+  mode: TeardownMode
+  workspace: WorkspaceRecord
+  runs: RunRecord[]
+  cwd?: string
+}
+
+/** Looks at disk and registry; a refusal where that alone decides (laws 1 to 3). */
+export async function findWorkspace(
+  site: Site,
+  ground: Ground,
+): Promise<{ is: 'found'; found: Found } | { is: 'refused'; refusal: Refusal }> {
+  const { workspace, task } = ground
+  const no = (code: string, reason: string, hint?: string): { is: 'refused'; refusal: Refusal } => ({
+    is: 'refused',
+    refusal: { code, reason, losses: [], holders: [], ...(hint === undefined ? {} : { hint }) },
+  })
+  const [list, entryDir, directory] = await Promise.all([
+    listWorktrees(site.repo),
+    entryDirOf(site.repo, workspace.path),
+    standing(workspace.path),
+  ])
+  if (list.is === 'unknown')
+    return no('refused', `git cannot list the worktrees: ${list.reason}`, 'git worktree list')
+  if (directory.is === 'unknown')
+    return no('refused', `'${workspace.path}' cannot be looked at: ${directory.reason}`)
+  if (directory.is === 'other')
+    return no('not-ours', `'${workspace.path}' is ${directory.what}, no directory of Berth's own`)
+  const entry = await entryAt(list.entries, workspace.path)
+  const outside = await whyInsane(site, workspace.path, list.entries)
+  if (outside !== undefined) return no('not-ours', outside)
+  const found: Found = {
+    directory: directory.is,
+    entry,
+    entryDir,
+    marker: undefined,
+    madeAt: workspace.since,
+  }
+  if (entryDir === undefined) {
+    if (entry !== undefined)
+      return no(
+        'refused',
+        `git lists '${workspace.path}', but its entry cannot be found`,
+        'git worktree list',
+      )
+    return { is: 'found', found }
+  }
+  const marked = await readMarker(entryDir)
+  if (marked.is !== 'marker')
+    return no(
+      'not-ours',
+      `'${workspace.path}' does not bear Berth's mark${marked.is === 'unreadable' ? `: ${marked.reason}` : ''}`,
+      'git worktree list',
+    )
+  const { marker } = marked
+  if (marker.stateId !== site.stateId || marker.project !== site.project || marker.task !== task)
+    return no(
+      'not-ours',
+      `'${workspace.path}' belongs to another Berth or task ('${marker.task}')`,
+      'berth reconcile',
+    )
+  if ((await resolved(marker.path)) !== (await resolved(workspace.path)))
+    return no('not-ours', `'${workspace.path}' was made at '${marker.path}'`, 'berth reconcile')
+  return { is: 'found', found: { ...found, marker, madeAt: marker.madeAt } }
+}
+
+/** A refusal by lock, by a live run, by where `rm` was typed. */
+export async function refusalByUse(site: Site, ground: Ground, found: Found): Promise<Refusal | undefined> {
+  const { task, mode, workspace } = ground
+  const no = (code: string, reason: string, hint?: string): Refusal => ({
+    code,
+    reason,
+    losses: [],
+    holders: [],
+    ...(hint === undefined ? {} : { hint }),
+  })
+  if (found.entry?.main === true)
+    return no('not-ours', `'${workspace.path}' is the repository's main worktree`)
+  if (found.entry !== undefined && isForeignLock(found) && !mode.unlock) {
+    const why = (found.entry.locked ?? '') === '' ? 'no reason given' : found.entry.locked
+    return no('locked', `'${workspace.path}' is locked: ${why}`, `berth rm ${task} --unlock`)
+  }
+  if (ground.runs.some(({ live }) => live) && !mode.stop)
+    return no('live-run', `task '${task}' has a live run`, `berth stop ${task}`)
+  if (ground.cwd !== undefined && found.directory === 'there') {
+    const [cwd, path] = await Promise.all([resolved(ground.cwd), resolved(workspace.path)])
+    if (cwd === path || isBelow(cwd, path))
+      return no(
+        'cwd-inside',
+        `you are inside '${workspace.path}'`,
+        `cd '${dirname(rootOf(site, workspace.path))}'`,
+      )
+  }
+  return undefined
+}
+
+/** A creation of ours that was cut off leaves git's own lock behind (case 19). */
+const isForeignLock = ({ entry, marker }: Found): boolean =>
+  entry !== undefined && entry.locked !== null && !(marker !== undefined && entry.locked === 'initializing')
+
+/** A person's process that works there, or one that could not be looked at. */
+export function refusalByHolders(ground: Ground, occupied: Occupied): Refusal | undefined {
+  const { path } = ground.workspace
+  if (occupied.unknown.length > 0)
+    return {
+      code: 'held',
+      reason: `it cannot be told who works in '${path}': ${occupied.unknown.join('; ')}`,
+      losses: [],
+      holders: [],
+    }
+  const [first] = occupied.blocking
+  if (first === undefined) return undefined
+  const more = occupied.blocking.length > 1 ? ` and ${occupied.blocking.length - 1} more` : ''
+  return {
+    code: 'held',
+    reason: `process ${first.pid} ('${first.command}')${more} holds '${path}' (${first.what})`,
+    hint: `end it, then: berth rm ${ground.task}`,
+    losses: [],
+    holders: occupied.blocking,
+  }
+}
+
+/** Work that would be lost, unless it is to be saved or given up. */
+export function refusalByLoss(ground: Ground, losses: Loss[]): Refusal | undefined {
+  if (losses.length === 0 || ground.mode.discard) return undefined
+  const unknown = losses.some(({ kind }) => kind === 'unknown')
+  if (ground.mode.save && !unknown) return undefined
+  const what = losses.map(sayLoss).join(', ')
+  const reason = unknown
+    ? `it cannot be told what would be lost in '${ground.workspace.path}': ${what}`
+    : `work in '${ground.workspace.path}' would be lost: ${what}`
+  const hint = unknown ? `berth rm ${ground.task} --discard` : `berth rm ${ground.task} --save`
+  return { code: 'loss', reason, hint, losses, holders: [] }
+}
+
+/** One kind of loss in words. */
+export function sayLoss({ kind, count, examples }: Loss): string {
+  const named = examples.slice(0, 3).join(', ')
+  const more = count > 3 ? ', …' : ''
+  return kind === 'unknown' ? named : `${count} ${lossWords[kind]} (${named}${more})`
+}
+
+const lossWords: { [kind in Exclude<Loss['kind'], 'unknown'>]: string } = {
+  staged: 'staged',
+  unstaged: 'changed',
+  untracked: 'untracked',
+  hidden: 'changed and hidden from git status',
+  ignored: 'ignored',
+  commits: 'commits that no branch holds',
+  operation: 'operation in progress',
+  nested: 'nested repositories',
+  submodule: 'submodules with work of their own',
+}
+
+type Standing =
+  | { is: 'there' }
+  | { is: 'absent' }
+  | { is: 'other'; what: string }
+  | { is: 'unknown'; reason: string }
+
+async function standing(path: string): Promise<Standing> {
+  try {
+    const stat = await lstat(path)
+    if (stat.isDirectory()) return { is: 'there' }
+    return { is: 'other', what: stat.isSymbolicLink() ? 'a link' : 'a file' }
+  } catch (error) {
+    const code = (error as { code?: string }).code
+    return code === 'ENOENT' || code === 'ENOTDIR'
+      ? { is: 'absent' }
+      : { is: 'unknown', reason: reasonOf(error) }
+  }
+}
+
+/** A path that no record may lead to: the repository itself, something above it, or outside every managed root. */
+async function whyInsane(site: Site, path: string, entries: WorktreeEntry[]): Promise<string | undefined> {
+  const real = await resolved(path)
+  const root = await realpath(rootOf(site, path)).catch(() => undefined)
+  if (root !== undefined && !isBelow(real, root)) return `'${path}' leads out of the managed root '${root}'`
+  const main = entries.find(entry => entry.main)?.path
+  for (const place of [site.repo.root, site.repo.commonDir, site.state.dir, main]) {
+    if (place === undefined) continue
+    const other = await resolved(place)
+    if (other === real || isBelow(other, real)) return `'${path}' holds '${place}'`
+  }
+  return undefined
+}
+
+/** Whether a directory's `.git` file names this repository, although the entry is gone (case 33). */
+export async function pointsHere(site: Site, path: string): Promise<string | undefined> {
+  const text = await readFile(join(path, '.git'), 'utf8').catch(() => '')
+  const named = /^gitdir: ([^\0]+?)\r?\n?$/.exec(text)?.[1]
+  if (named === undefined) return undefined
+  const entryDir = resolve(path, named)
+  const home = await resolved(join(site.repo.commonDir, 'worktrees'))
+  return (await resolved(dirname(entryDir))) === home ? basename(entryDir) : undefined
+}

@@ -1,0 +1,99 @@
+// The last step of a removal: ports, temp folders and the home are given back; the engine's sessions are kept.
+
+import { type Dirent } from 'node:fs'
+import { lstat, mkdir, readdir, readFile } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { type TaskName } from '../core/event.ts'
+import { makeRedactor } from '../core/redact.ts'
+import { platform } from '../platform/platform.ts'
+import { atomicWrite } from '../store/files.ts'
+import { forgetLedger } from './copies.ts'
+import { removeTemp } from './place.ts'
+import { releasePorts } from './ports.ts'
+import { type RunRecord, type Site, type WorkspaceRecord } from './site.ts'
+import { removeTree } from './walker.ts'
+
+/** Gives back all that a workspace held besides its worktree. Why not, if something is left. */
+export async function release(
+  site: Site,
+  request: { task: TaskName; workspace: WorkspaceRecord; runs: RunRecord[]; secrets: string[] },
+): Promise<{ reason?: string; sessions: number }> {
+  const { task, workspace, runs, secrets } = request
+  releasePorts(site, task, workspace.ports)
+  for (const { run } of runs) await removeTemp(site, run)
+  const last = runs.at(-1)
+  const sessions =
+    last === undefined ? 0 : await keepSessions(workspace.home, join(last.dir, 'sessions'), secrets)
+  const reason = await removeHome(site, workspace.home)
+  await forgetLedger(site, task)
+  return reason === undefined ? { sessions } : { sessions, reason }
+}
+
+/** Removes a task's home, if it is one of this state directory's. Why not, if not. */
+export async function removeHome(
+  site: Pick<Site, 'state' | 'project'>,
+  home: string,
+): Promise<string | undefined> {
+  const homes = dirname(dirname(site.state.home(site.project, 'any')))
+  if ((await lstat(homes).catch(() => undefined)) === undefined) return undefined
+  const removed = await removeTree(home, {
+    under: homes,
+    budgetMs: homeMs,
+    clock: () => platform.monotonicMs(),
+    windows: platform.name === 'windows',
+  })
+  if (removed.is === 'gone') return undefined
+  const [first] = removed.left
+  return `the home '${home}' could not be removed: ${first?.path ?? ''} ${first?.reason ?? ''}`
+}
+
+/** Where engines keep what was said, below the home (measured; engines.md, 6). */
+const sessionFolders = ['.claude/projects', '.codex/sessions', '.gemini/tmp', '.local/share/opencode/storage']
+
+const homeMs = 60_000
+const fileBytes = 20_000_000
+const totalBytes = 100_000_000
+
+/**
+ * Copies session files beside the run's output, known secrets taken out on the way: text alone, bounded, no links
+ * followed. A copy that fails leaves nothing of that file: sessions are a convenience, the output is the record.
+ */
+async function keepSessions(home: string, to: string, secrets: string[]): Promise<number> {
+  let left = totalBytes
+  let copied = 0
+  for (const folder of sessionFolders) {
+    for (const file of await textFiles(join(home, ...folder.split('/')))) {
+      const stat = await lstat(file).catch(() => undefined)
+      if (stat?.isFile() !== true || stat.size > fileBytes || stat.size > left) continue
+      const target = join(to, relative(home, file))
+      const done = await copyRedacted(file, target, secrets).then(
+        () => true,
+        () => false,
+      )
+      if (done) copied += 1
+      if (done) left -= stat.size
+    }
+  }
+  return copied
+}
+
+async function textFiles(folder: string): Promise<string[]> {
+  const stat = await lstat(folder).catch(() => undefined)
+  if (stat?.isDirectory() !== true) return []
+  const entries: Dirent[] = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  const found = await Promise.all(
+    entries.map(entry => {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) return textFiles(path)
+      return entry.isFile() && /\.(jsonl?|md|txt)$/.test(entry.name) ? [path] : []
+    }),
+  )
+  return found.flat()
+}
+
+async function copyRedacted(from: string, to: string, values: string[]): Promise<void> {
+  const redactor = makeRedactor({ values })
+  const bytes = Buffer.concat([redactor.push(await readFile(from)), redactor.end()])
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 })
+  atomicWrite(to, bytes)
+}
