@@ -261,7 +261,14 @@ function failed(outcome: Outcome & { is: 'failed' }): Verdict {
   const isCode = Object.hasOwn(reasonCodes, reason)
   const code = isCode ? (reason as ReasonCode) : (cause ?? (transient ? 'engine-error' : 'exit'))
   const sentence = isCode ? reasonCodes[code] : reason
-  return { is: 'failed', code, reason: sentence, evidence, escaped, final: finalCodes.has(code) && !transient }
+  return {
+    is: 'failed',
+    code,
+    reason: sentence,
+    evidence,
+    escaped,
+    final: finalCodes.has(code) && !transient,
+  }
 }
 
 function inARow(task: Task, is: Verdict['is']): number {
