@@ -1,5 +1,7 @@
 // The published table of limit and login texts, and the times in them.
 
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { troubleAmong, troubleIn, troubleTexts } from '../../src/engines/limits.ts'
 import { resetIn } from '../../src/engines/resets.ts'
@@ -8,6 +10,13 @@ const now = Date.parse('2026-11-29T13:00:00Z')
 const at = (iso: string) => Date.parse(iso)
 
 describe('the table', () => {
+  test('is published', () => {
+    const words = { limited: 'limited', 'signed-out': 'signed out', overloaded: 'may go well another time' }
+    const published = readFileSync(join(import.meta.dirname, '../../docs/engines.md'), 'utf8')
+    const rows = troubleTexts.map(({ is, example }) => `| ${words[is]} | ${example.replaceAll('|', '\\|')} |`)
+    expect(published).toContain(rows.join('\n'))
+  })
+
   for (const { is, example } of troubleTexts) {
     test(`'${example}' is ${is}`, () => {
       expect(troubleIn(example, now)?.is).toBe(is)
