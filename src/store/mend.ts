@@ -113,6 +113,7 @@ function check(file: string, seal: Seal): Checked {
     const reason = schema === 0 ? emptiness(database) : trusted ? undefined : faultOf(database)
     if (reason === undefined) {
       const schemaBefore = migrate(database)
+      lastSeq(database)
       return { is: 'sound', database, trusted, schemaBefore }
     }
     database.close()

@@ -6,7 +6,7 @@ import { statSync } from 'node:fs'
 import { type Event, isObservation } from '../core/event.ts'
 import { sqliteCode } from './files.ts'
 import { type StatePaths } from './paths.ts'
-import { pathsOf } from './record.ts'
+import { pathsOf, wallOf } from './record.ts'
 import { schemaOf, schemaVersion } from './schema.ts'
 import { printOf } from './seal.ts'
 import { lastInSegments, readSegment, segmentNames } from './segments.ts'
@@ -206,8 +206,8 @@ function matches(event: Event, query: Query): boolean {
   return (
     event.seq >= (query.from ?? 1) &&
     event.seq <= (query.to ?? Infinity) &&
-    event.at >= (query.since ?? -Infinity) &&
-    event.at <= (query.until ?? Infinity) &&
+    wallOf(event) >= (query.since ?? -Infinity) &&
+    wallOf(event) <= (query.until ?? Infinity) &&
     (query.kinds === undefined || query.kinds.includes(event.kind)) &&
     (query.project === undefined || field('project') === query.project) &&
     (query.task === undefined || field('task') === query.task) &&

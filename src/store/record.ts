@@ -19,6 +19,12 @@ export type Parsed = {
 /** `seq` comes first: by it a record is found in damaged bytes. */
 export const stamped = (fact: Fact & { because?: number }, stamp: Stamp): Event => ({ ...stamp, ...fact })
 
+/** When it was recorded, to compare by: the record itself keeps its clock as it was written. */
+export function wallOf(event: Event): number {
+  const at = typeof event.at === 'number' ? event.at : Date.parse(String(event.at))
+  return Number.isFinite(at) ? Math.trunc(at) : 0
+}
+
 /** The files that an event speaks of, each once. */
 export function pathsOf(event: Event): string[] {
   if (event.kind === 'file.changed')

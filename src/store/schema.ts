@@ -20,10 +20,7 @@ const migrations: readonly Migration[] = [
         task text,
         run text,
         state integer not null,
-        body text not null,
-        awake integer generated always as (json_extract(body, '$.awake')) virtual,
-        host text generated always as (json_extract(body, '$.host')) virtual,
-        because integer generated always as (json_extract(body, '$.because')) virtual
+        body text not null
       ) strict;
       create index facts_state on facts (seq) where state = 1;
       create index facts_task on facts (task, project) where task is not null;

@@ -1,7 +1,7 @@
 // The SQL over the embedded tables: rows in, events out. Nothing else knows the columns.
 
 import { type Event, isObservation } from '../core/event.ts'
-import { type Kept, pathsOf } from './record.ts'
+import { type Kept, pathsOf, wallOf } from './record.ts'
 import { type Database, type Row, type SqlValue, type Statement } from './sqlite.ts'
 import { type Query } from './store.ts'
 
@@ -174,10 +174,4 @@ const isStateKind = (kind: Event['kind']): boolean => !isObservation({ kind } as
 function name(event: Event, field: 'project' | 'task' | 'run'): string | null {
   const value = (event as { [field: string]: unknown })[field]
   return typeof value === 'string' ? value : null
-}
-
-/** For the index by time alone: the record keeps its clock as it was written. */
-function wallOf(event: Event): number {
-  const at = typeof event.at === 'number' ? event.at : Date.parse(String(event.at))
-  return Number.isFinite(at) ? Math.trunc(at) : 0
 }

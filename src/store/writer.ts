@@ -28,8 +28,12 @@ export function openWriter(
   const copies = openCopies(paths, database, sealed, segmentsLast)
   const commit = committer(paths, database)
   const last = lastReader(database)
-  const sound = <T>(work: () => T): T => guarded(paths, work)
-  const through = <T>(events: Iterable<T>): Iterable<T> => guardedEach(paths, events)
+  let sound = true
+  const orDamaged = (error: unknown): unknown => {
+    if (!isDamage(error) && !(error instanceof SyntaxError)) return error
+    sound = false
+    return unseal(paths, error)
+  }
   let nextSeq = next
   let reserve = makeReserve(paths.reserve)
   const giveUpReserve = () => {
@@ -46,18 +50,18 @@ export function openWriter(
       )
       if (events.length === 0) return []
       const lines = events.map(lineOf)
-      sound(() => withReserve(() => commit(events, lines), giveUpReserve))
+      guarded(() => withReserve(() => commit(events, lines), giveUpReserve), orDamaged)
       nextSeq += events.length
       copies.append(lines, nextSeq - 1, giveUpReserve)
       return events
     },
-    read: query => through(select(database, query ?? {})),
-    state: () => through(selectState(database)),
-    last: () => sound(last),
+    read: query => guardedEach(select(database, query ?? {}), orDamaged),
+    state: () => guardedEach(selectState(database), orDamaged),
+    last: () => guarded(last, orDamaged),
     changedSince: seq => nextSeq - 1 > seq,
     reserveUsed: () => reserve === 'no-room',
     restoreReserve: () => (reserve = makeReserve(paths.reserve)),
-    close: () => closeInOrder(paths, database, copies),
+    close: () => closeInOrder(paths, database, copies, () => sound),
   }
 }
 
@@ -90,6 +94,9 @@ function withReserve(work: () => void, giveUpReserve: () => boolean): void {
   }
 }
 
+/** Lines written at once when the segments are behind. */
+const catchUpLines = 1000
+
 type Copies = {
   /**
    * Never throws: the facts are safe in the database, and what is missing here is appended with the next
@@ -118,16 +125,18 @@ function openCopies(
   })
   const catchUp = () => {
     let page: string[] = []
-    for (const { seq, line } of selectLines(database, written)) {
-      page.push(line)
-      if (page.length < 1000) continue
-      writer.append(page, seq)
-      written = seq
+    let last = written
+    const flush = () => {
+      if (page.length > 0) writer.append(page, last)
+      written = last
       page = []
     }
-    const last = written + page.length
-    if (page.length > 0) writer.append(page, last)
-    written = last
+    for (const { seq, line } of selectLines(database, written)) {
+      page.push(line)
+      last = seq
+      if (page.length === catchUpLines) flush()
+    }
+    flush()
   }
   catchUp()
   return {
@@ -157,9 +166,10 @@ function openCopies(
 }
 
 /**
- * Leaves one plain database file behind that readers open without making files of their own, and seals it.
+ * Leaves one plain database file behind that readers open without making files of their own, and seals it: unless
+ * damage was seen.
  */
-function closeInOrder(paths: StatePaths, database: Database, copies: Copies): void {
+function closeInOrder(paths: StatePaths, database: Database, copies: Copies, sound: () => boolean): void {
   const segments = copies.close()
   try {
     database.exec('pragma busy_timeout = 100; pragma wal_checkpoint(truncate); pragma journal_mode = delete')
@@ -168,35 +178,32 @@ function closeInOrder(paths: StatePaths, database: Database, copies: Copies): vo
   }
   database.close()
   try {
-    const print = printOf(paths.database)
+    const print = sound() ? printOf(paths.database) : undefined
     writeSeal(paths.sealed, { segments, ...(print && { database: print }) })
   } catch {
     // Without a seal the next start checks everything.
   }
 }
 
-/** Damage that shows only now: the next start must check, whatever the seal says. */
-function guarded<T>(paths: StatePaths, work: () => T): T {
+function guarded<T>(work: () => T, orDamaged: (error: unknown) => unknown): T {
   try {
     return work()
   } catch (error) {
-    throw isDamage(error) || error instanceof SyntaxError ? damaged(paths, error) : error
+    throw orDamaged(error)
   }
 }
 
-function* guardedEach<T>(paths: StatePaths, events: Iterable<T>): Iterable<T> {
+function* guardedEach<T>(events: Iterable<T>, orDamaged: (error: unknown) => unknown): Iterable<T> {
   try {
     yield* events
   } catch (error) {
-    throw isDamage(error) || error instanceof SyntaxError ? damaged(paths, error) : error
+    throw orDamaged(error)
   }
 }
 
-function damaged(paths: StatePaths, error: unknown): BerthError {
+/** Damage that shows only now: whatever the seal says, the next start must check. */
+function unseal(paths: StatePaths, error: unknown): BerthError {
   removeIfThere(paths.sealed)
-  return new BerthError(
-    'state-damaged',
-    `'${paths.database}': ${(error as Error).message}`,
-    'berth daemon stop && berth ls',
-  )
+  const hint = 'berth daemon stop && berth ls'
+  return new BerthError('state-damaged', `'${paths.database}': ${(error as Error).message}`, hint)
 }
