@@ -1,7 +1,8 @@
 // How wide text is on a terminal, and tables that fit: what a person sees, never what a program reads.
 
-const wide =
-  /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|\p{Extended_Pictographic}/u
+const eastAsian =
+  '\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6'
+const wide = new RegExp(`[${eastAsian}]|\\p{Extended_Pictographic}`, 'u')
 // oxlint-disable-next-line no-control-regex
 const unsafe = /[\u0000-\u001F\u007F-\u009F\u200B\u200E\u200F\u202A-\u202E\u2066-\u2069\uFEFF]/g
 // oxlint-disable-next-line no-control-regex
@@ -19,7 +20,11 @@ export function visible(text: string): string {
 }
 
 /** As `visible`, but line ends stay: for whole texts. */
-export const visibleLines = (text: string): string => text.split(/\r\n|\n/).map(visible).join('\n')
+export const visibleLines = (text: string): string =>
+  text
+    .split(/\r\n|\n/)
+    .map(visible)
+    .join('\n')
 
 /** Terminal columns of a text; colours count nothing. */
 export function widthOf(text: string): number {
@@ -87,7 +92,13 @@ export function table(columns: Column[], rows: string[][], width: number | undef
       })
       .join('  ')
       .trimEnd()
-  return [line(columns.map(column => column.title), undefined), ...rows.map((row, at) => line(row, at))]
+  return [
+    line(
+      columns.map(column => column.title),
+      undefined,
+    ),
+    ...rows.map((row, at) => line(row, at)),
+  ]
 }
 
 const widthsOf = (columns: Column[], rows: string[][]): number[] =>
@@ -98,7 +109,8 @@ function chosen(columns: Column[], rows: string[][], width: number | undefined):
   const widths = widthsOf(columns, rows)
   let shown = columns.map((_, at) => at).filter(at => rows.some(row => row[at]) || !columns[at]!.optional)
   const used = () => shown.slice(0, -1).reduce((sum, at) => sum + widths[at]! + 2, 0)
-  while (width !== undefined && width - used() < 30) {
+  if (width === undefined) return shown
+  while (used() > width - 30) {
     const out = shown.findLast(at => columns[at]!.optional)
     if (out === undefined) break
     shown = shown.filter(at => at !== out)

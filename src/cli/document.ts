@@ -20,7 +20,8 @@ export function readDocument(text: string, format: 'yaml' | 'json'): TaskFile | 
   return mistake(line, col, `YAML is malformed: ${firstLine(error.message)}`)
 }
 
-const firstLine = (text: string): string => (text.split('\n')[0] ?? '').replace(/ at line \d+, column \d+:?$/, '')
+const firstLine = (text: string): string =>
+  (text.split('\n')[0] ?? '').replace(/ at line \d+, column \d+:?$/, '')
 
 function parsedJson(source: string): { is: 'value'; value: unknown } | Mistake {
   try {
@@ -31,7 +32,7 @@ function parsedJson(source: string): { is: 'value'; value: unknown } | Mistake {
   }
 }
 
-/** How much of the text could still become JSON: V8 names no position for every error, but one that grows ends there. */
+/** How much of the text could still become JSON: V8 does not name the position of every error. */
 function wrongFrom(source: string): number {
   let [good, bad] = [0, source.length + 1]
   while (bad - good > 1) {
@@ -55,7 +56,11 @@ function mayGoOn(prefix: string): boolean {
 }
 
 /** Where the value at `path` begins; of a key, the key. The deepest that exists. */
-function placeOf(root: unknown, path: (string | number)[], counter: LineCounter): { line: number; column: number } {
+function placeOf(
+  root: unknown,
+  path: (string | number)[],
+  counter: LineCounter,
+): { line: number; column: number } {
   let node = root
   let at = startOf(root)
   for (const key of path) {

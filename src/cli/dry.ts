@@ -17,7 +17,12 @@ export function listDry(io: Io, tasks: Submission[], options: Common): number {
     io.print.json({ berth: 1, tasks: listed })
     return 0
   }
-  const columns = [{ title: 'TASK' }, { title: 'ENGINE', optional: true }, { title: 'AFTER', optional: true }, { title: 'TITLE' }]
+  const columns = [
+    { title: 'TASK' },
+    { title: 'ENGINE', optional: true },
+    { title: 'AFTER', optional: true },
+    { title: 'TITLE' },
+  ]
   const rows = listed.map(one => [one.task, one.engine ?? '', one.after.join(', '), visible(one.title)])
   for (const line of table(columns, rows, io.print.width)) io.print.out(line)
   io.print.note(`dry run: ${listed.length} task${listed.length === 1 ? '' : 's'}, nothing is started`)

@@ -8,7 +8,10 @@ import { flagValue } from './usage.ts'
 export const words =
   (flag: string) =>
   (text: string, before: string[] | undefined): string[] => {
-    const more = text.split(',').map(word => word.trim()).filter(Boolean)
+    const more = text
+      .split(',')
+      .map(word => word.trim())
+      .filter(Boolean)
     return [...(before ?? []), ...flagValue(flag, text, () => (more.length > 0 ? more : undefined), 'a word')]
   }
 
@@ -24,7 +27,12 @@ export const field =
 export const count =
   (flag: string) =>
   (text: string): number =>
-    flagValue(flag, text, given => (/^[1-9]\d{0,5}$/.test(given) ? Number(given) : undefined), 'a whole number of at least 1')
+    flagValue(
+      flag,
+      text,
+      given => (/^[1-9]\d{0,5}$/.test(given) ? Number(given) : undefined),
+      'a whole number of at least 1',
+    )
 
 export const duration =
   (flag: string) =>

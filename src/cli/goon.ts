@@ -6,9 +6,19 @@ import { type Common, type Io } from './io.ts'
 export type Gone = { tasks: string[]; exit: number }
 
 /** Runs `work` on a loop that starts what may start; afterwards the loop goes on in the background. */
-export async function goOn(io: Io, options: Common, work: (client: Client) => Promise<Gone>): Promise<number> {
+export async function goOn(
+  io: Io,
+  options: Common,
+  work: (client: Client) => Promise<Gone>,
+): Promise<number> {
   const { openClient } = await import('../daemon/client.ts')
-  const client = await openClient({ env: io.env, cwd: io.cwd, now: io.now, need: 'admit', background: 'start' })
+  const client = await openClient({
+    env: io.env,
+    cwd: io.cwd,
+    now: io.now,
+    need: 'admit',
+    background: 'start',
+  })
   try {
     const { tasks, exit } = await work(client)
     if (!options.json && tasks.length > 0) io.print.note("the work goes on in the background: see 'berth ls'")

@@ -23,7 +23,10 @@ export type Io = {
 export type Common = { json?: boolean; repo?: string }
 
 /** One verb: gives the exit code, or throws BerthError. */
-export type Command<Options = object> = (io: Io, given: { args: string[]; options: Options & Common }) => Promise<number>
+export type Command<Options = object> = (
+  io: Io,
+  given: { args: string[]; options: Options & Common },
+) => Promise<number>
 
 /** The repository's folder that the person means. */
 export const repoOf = (io: Io, options: Common): string => options.repo ?? io.cwd

@@ -11,7 +11,14 @@ import { type Query } from '../store/store.ts'
 import { type Common, type Io } from './io.ts'
 import { flagValue } from './usage.ts'
 
-export type LogOptions = Common & { task?: string; run?: string; file?: string; kind?: string[]; since?: string; until?: string }
+export type LogOptions = Common & {
+  task?: string
+  run?: string
+  file?: string
+  kind?: string[]
+  since?: string
+  until?: string
+}
 
 /** What the store can choose by itself, and what is left to look at. Throws for names that nothing has. */
 export async function openFilter(
@@ -21,7 +28,14 @@ export async function openFilter(
 ): Promise<{ query: Query; passes: (event: Event) => boolean }> {
   const project = await projectOf(io, options)
   const time = (flag: string, text: string | undefined) =>
-    text === undefined ? undefined : flagValue(flag, text, given => parseTime(given, io.now()), "a time like '2030-01-31T17:00Z', or '2h' ago")
+    text === undefined
+      ? undefined
+      : flagValue(
+          flag,
+          text,
+          given => parseTime(given, io.now()),
+          "a time like '2030-01-31T17:00Z', or '2h' ago",
+        )
   const since = time('--since', options.since)
   const until = time('--until', options.until)
   const run = options.run === undefined ? undefined : runOf(fleet, project?.id, options.run)
@@ -53,7 +67,8 @@ async function projectOf(io: Io, options: Common): Promise<{ id: string; places:
     const repo = await repositoryAt(options.repo ?? io.cwd, io.env)
     return { id: repo.id, places: [repo.worktree ?? repo.root, repo.root] }
   } catch (error) {
-    if (options.repo === undefined && error instanceof BerthError && error.code === 'not-a-repository') return undefined
+    if (options.repo === undefined && error instanceof BerthError && error.code === 'not-a-repository')
+      return undefined
     throw error
   }
 }
@@ -63,25 +78,38 @@ function runOf(fleet: Fleet, project: string | undefined, wanted: string): strin
   if (fleet.runs.has(wanted)) return wanted
   const [task, attempt] = wanted.split('#')
   const found = [...fleet.runs].findLast(
-    ([, run]) => run.task === task && String(run.attempt) === attempt && (!project || run.key.startsWith(`${project}/`)),
+    ([, run]) =>
+      run.task === task && String(run.attempt) === attempt && (!project || run.key.startsWith(`${project}/`)),
   )
   if (found) return found[0]
-  throw new BerthError('not-found', `there is no run '${wanted}'`, task ? `berth log --task ${task}` : 'berth ls')
+  throw new BerthError(
+    'not-found',
+    `there is no run '${wanted}'`,
+    task ? `berth log --task ${task}` : 'berth ls',
+  )
 }
 
 function requireTask(fleet: Fleet, project: string | undefined, wanted: string): void {
   const names = [
     ...[...fleet.tasks.values()].filter(task => !project || task.project === project).map(task => task.name),
-    ...[...fleet.runs.values()].filter(run => !project || run.key.startsWith(`${project}/`)).map(run => run.task),
+    ...[...fleet.runs.values()]
+      .filter(run => !project || run.key.startsWith(`${project}/`))
+      .map(run => run.task),
   ]
   if (names.includes(wanted)) return
   const near = nearest(wanted, names)
-  throw new BerthError('not-found', `there is no task '${wanted}'`, near ? `berth log --task ${near}` : 'berth ls --all')
+  throw new BerthError(
+    'not-found',
+    `there is no task '${wanted}'`,
+    near ? `berth log --task ${near}` : 'berth ls --all',
+  )
 }
 
 /** A path or glob as facts name files: from the root of the repository, with `/`. */
 function fileMatcher(given: string, places: string[]): (path: string) => boolean {
-  const inside = isAbsolute(given) ? places.map(place => relative(place, given)).find(path => !path.startsWith('..')) : given
+  const inside = isAbsolute(given)
+    ? places.map(place => relative(place, given)).find(path => !path.startsWith('..'))
+    : given
   const path = (inside ?? given).replaceAll('\\', '/').replace(/^\.\//, '').replace(/\/$/, '')
   const matches = picomatch(path, { dot: true })
   return touched => {

@@ -10,5 +10,12 @@ else {
   // Node 22.1 and newer keep the compiled code.
   ;(module as { enableCompileCache?: () => void }).enableCompileCache?.()
   const { start } = await import('./start.ts')
-  process.exitCode = await start(args, { now: () => Date.now(), newId: () => crypto.randomUUID() })
+  const { stdout, stderr, stdin } = process
+  process.exitCode = await start(args, {
+    now: () => Date.now(),
+    newId: () => crypto.randomUUID(),
+    stdout,
+    stderr,
+    stdin,
+  })
 }

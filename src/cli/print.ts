@@ -81,7 +81,11 @@ const coloured = (stream: Stream, env: { [name: string]: string | undefined }): 
   stream.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
 
 /** What an error says to a person or, with `json`, to a program; gives the exit code. */
-export function printError(print: Print, thrown: unknown, { json, debug }: { json: boolean; debug: boolean }): number {
+export function printError(
+  print: Print,
+  thrown: unknown,
+  { json, debug }: { json: boolean; debug: boolean },
+): number {
   const error = knownError(thrown)
   const { code, message, hint } = error
   if (json) print.json({ berth: 1, error: { code, message, ...(hint && { hint }) } })

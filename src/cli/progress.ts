@@ -42,7 +42,18 @@ const isOpen = (task: TaskView): boolean => task.status !== 'landed' && task.sta
 const nameWidth = 20
 const padded = (name: string): string => name + ' '.repeat(Math.max(0, nameWidth - widthOf(name)))
 
-const order: Phase[] = ['waiting', 'failed', 'running', 'preparing', 'verifying', 'landing', 'retrying', 'queued', 'ready', 'landed']
+const order: Phase[] = [
+  'waiting',
+  'failed',
+  'running',
+  'preparing',
+  'verifying',
+  'landing',
+  'retrying',
+  'queued',
+  'ready',
+  'landed',
+]
 
 function counted(phases: Map<string, Phase>): string {
   const counts = new Map<Phase, number>()
@@ -59,7 +70,9 @@ function sumUp(io: Io, tasks: TaskView[]): void {
     print.note(`${padded(task.task)}  ${painted(print.notePaint, task.status)}  ${visible(task.reason)}`)
   }
   if (tasks.some(task => task.status === 'ready' && task.land === 'ask')) print.note('hint: berth land')
-  if (tasks.some(task => task.waitsFor === 'person' || task.status === 'waiting' || task.status === 'failed')) {
+  if (
+    tasks.some(task => task.waitsFor === 'person' || task.status === 'waiting' || task.status === 'failed')
+  ) {
     print.note('hint: berth inbox')
   }
 }

@@ -6,7 +6,13 @@ import { type Discovered } from '../daemon/discover.ts'
 
 export function proposal({ target, engines, setup, gates, copies }: Discovered): string {
   const [engine] = engines
-  const set = (on: boolean, text: string) => (on ? text : text.split('\n').map(line => `# ${line}`).join('\n'))
+  const set = (on: boolean, text: string) =>
+    on
+      ? text
+      : text
+          .split('\n')
+          .map(line => `# ${line}`)
+          .join('\n')
   const standard = policyDefault
   return `# How Berth works on this repository. Every key may be left out; \`berth config\` shows what counts and why.
 # The berth.toml of the target branch counts, never that of a task's branch.

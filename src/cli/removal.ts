@@ -25,7 +25,9 @@ export function printRemoval({ print }: Io, answer: RemovalAnswer): void {
       if (answer.hint) print.note(`${dim('hint:')} ${answer.hint}`)
       return
     case 'stuck':
-      print.note(`${red('berth:')} '${answer.task}' is not removed, it stopped at '${answer.step}': ${visible(answer.reason)}`)
+      print.note(
+        `${red('berth:')} '${answer.task}' is not removed, it stopped at '${answer.step}': ${visible(answer.reason)}`,
+      )
       for (const holder of answer.holders) print.note(`  ${holderLine(holder)}`)
       print.note(`${dim('hint:')} berth rm ${answer.task}`)
   }

@@ -12,7 +12,8 @@ import { type Io } from './io.ts'
 export function installService(io: Io, json: boolean): number {
   const home = io.env['HOME']
   const service = home === undefined ? undefined : serviceOf(io, home)
-  if (!service) throw new BerthError('failed', 'no kind of service is known for this system', 'berth daemon start')
+  if (!service)
+    throw new BerthError('failed', 'no kind of service is known for this system', 'berth daemon start')
   mkdirSync(dirname(service.file), { recursive: true })
   writeFileSync(service.file, service.text, { mode: 0o644 })
   if (json) io.print.json({ berth: 1, file: service.file, command: service.command })
@@ -70,4 +71,5 @@ const plist = (words: string[], state: string): string => `<?xml version="1.0" e
 </plist>
 `
 
-const xml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+const xml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')

@@ -1,6 +1,11 @@
 // Completion scripts for shells. Names of tasks are the first column of `berth ls`.
 
-export type Verbs = { name: string; summary: string; flags: { flag: string; summary: string }[]; tasks: boolean }[]
+export type Verbs = {
+  name: string
+  summary: string
+  flags: { flag: string; summary: string }[]
+  tasks: boolean
+}[]
 
 const tasksCommand = "berth ls 2>/dev/null | awk 'NR>1 {print $1}'"
 
@@ -60,10 +65,15 @@ _berth "$@"
 
 export function fish(verbs: Verbs): string {
   const quoted = (text: string) => text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")
+  const after = (name: string) => `complete -c berth -n '__fish_seen_subcommand_from ${name}'`
   const lines = verbs.flatMap(({ name, summary, flags, tasks }) => [
     `complete -c berth -n __fish_use_subcommand -a ${name} -d '${quoted(summary)}'`,
-    ...flags.map(one => `complete -c berth -n '__fish_seen_subcommand_from ${name}' -l ${one.flag.slice(2)} -d '${quoted(one.summary)}'`),
-    ...(tasks ? [`complete -c berth -f -n '__fish_seen_subcommand_from ${name}' -a "(${tasksCommand.replaceAll('$', '\\$')})"`] : []),
+    ...flags.map(one => `${after(name)} -l ${one.flag.slice(2)} -d '${quoted(one.summary)}'`),
+    ...(tasks
+      ? [
+          `complete -c berth -f -n '__fish_seen_subcommand_from ${name}' -a "(${tasksCommand.replaceAll('$', '\\$')})"`,
+        ]
+      : []),
   ])
   return `# fish completion for berth: berth completion fish > ~/.config/fish/completions/berth.fish
 complete -c berth -f

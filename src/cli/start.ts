@@ -8,21 +8,25 @@ import { openPrint, printError } from './print.ts'
 import { buildProgram } from './program.ts'
 import { usageError } from './usage.ts'
 
+export type World = Pick<Io, 'now' | 'newId'> & Pick<NodeJS.Process, 'stdout' | 'stderr' | 'stdin'>
+
 /** Gives the exit code. */
-export async function start(args: string[], world: Pick<Io, 'now' | 'newId'>): Promise<number> {
+export async function start(args: string[], world: World): Promise<number> {
   const { env } = process
+  const { stdout, stderr, stdin } = world
   let keepOn = false
   const end = () => {
     if (!keepOn) process.exit(0)
   }
-  const print = openPrint({ stdout: process.stdout, stderr: process.stderr, env, end })
+  const print = openPrint({ stdout, stderr, env, end })
   const io: Io = {
     env,
     cwd: process.cwd(),
-    ...world,
+    now: world.now,
+    newId: world.newId,
     print,
-    readInput,
-    question: process.stdin.isTTY && process.stderr.isTTY ? question : undefined,
+    readInput: () => readInput(stdin),
+    question: stdin.isTTY && stderr.isTTY ? text => question(text, world) : undefined,
     keepOn: () => (keepOn = true),
   }
   const dashes = args.indexOf('--')
@@ -39,19 +43,22 @@ export async function start(args: string[], world: Pick<Io, 'now' | 'newId'>): P
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0
     const error = thrown instanceof CommanderError ? usageError(thrown, program.root, args) : thrown
-    return printError(print, error, { json, debug: env['BERTH_DEBUG'] !== undefined && env['BERTH_DEBUG'] !== '' })
+    return printError(print, error, {
+      json,
+      debug: env['BERTH_DEBUG'] !== undefined && env['BERTH_DEBUG'] !== '',
+    })
   }
 }
 
-async function readInput(): Promise<Uint8Array> {
+async function readInput(stdin: World['stdin']): Promise<Uint8Array> {
   const chunks: Buffer[] = []
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
+  for await (const chunk of stdin) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks)
 }
 
-async function question(text: string): Promise<string> {
+async function question(text: string, { stdin, stderr }: World): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
-  const reader = createInterface({ input: process.stdin, output: process.stderr })
+  const reader = createInterface({ input: stdin, output: stderr })
   try {
     return await reader.question(text)
   } finally {

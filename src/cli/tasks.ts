@@ -49,14 +49,20 @@ export async function wantedTasks(io: Io, args: string[], options: RunOptions & 
     if (fields.account !== undefined) throw noAccount(task, fields.account)
     const engine = fields.command !== undefined && fields.engine === undefined ? { engine: 'command' } : {}
     const spec = { ...fields, ...engine, ...(options.base && { base: options.base }), title: task.title }
-    return { ...(task.name && { name: task.name }), brief: task.brief, spec, ...(task.line && { line: task.line }) }
+    return {
+      ...(task.name && { name: task.name }),
+      brief: task.brief,
+      spec,
+      ...(task.line && { line: task.line }),
+    }
   })
   return { tasks, notices: parsed.notices }
 }
 
 function ofBriefs(briefs: string[]): TaskFile {
   const tasks = briefs.map((brief): FileTask => {
-    if (brief.trim() === '') throw new BerthError('empty-brief', 'the brief is empty', 'berth run "what is to be done"')
+    if (brief.trim() === '')
+      throw new BerthError('empty-brief', 'the brief is empty', 'berth run "what is to be done"')
     return { title: titleOf(brief), brief, fields: {}, line: 0 }
   })
   return { is: 'tasks', defaults: {}, tasks, notices: [] }
@@ -76,7 +82,8 @@ async function readTaskFile(io: Io, file: string): Promise<Uint8Array> {
     return await readFile(resolve(io.cwd, file))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') throw new BerthError('not-found', `there is no task file '${file}'`, 'berth run -f FILE')
+    if (code === 'ENOENT')
+      throw new BerthError('not-found', `there is no task file '${file}'`, 'berth run -f FILE')
     throw new BerthError('task-file', `'${file}' cannot be read: ${code ?? String(error)}`)
   }
 }
@@ -89,7 +96,11 @@ function decoded(bytes: Uint8Array, shown: string): string {
     const good = new TextDecoder('utf-8').decode(bytes).split('\uFFFD')[0]!
     const line = good.split('\n').length
     const column = good.length - good.lastIndexOf('\n')
-    throw new BerthError('task-file', `${place(shown, line, column)}: this is not UTF-8`, `iconv -t UTF-8 '${shown}'`)
+    throw new BerthError(
+      'task-file',
+      `${place(shown, line, column)}: this is not UTF-8`,
+      `iconv -t UTF-8 '${shown}'`,
+    )
   }
 }
 
@@ -107,11 +118,16 @@ async function parsedAs(format: 'markdown' | 'yaml' | 'json', text: string): Pro
   return readDocument(text, format)
 }
 
-const place = (shown: string, line: number, column: number): string => `'${shown}', line ${line}, column ${column}`
+const place = (shown: string, line: number, column: number): string =>
+  `'${shown}', line ${line}, column ${column}`
 
 /** A mistake of a task file, for a person. */
 export const mistakeError = (mistake: Mistake, shown: string): BerthError =>
-  new BerthError(mistake.code, `${place(shown, mistake.line, mistake.column)}: ${mistake.message}`, mistake.hint)
+  new BerthError(
+    mistake.code,
+    `${place(shown, mistake.line, mistake.column)}: ${mistake.message}`,
+    mistake.hint,
+  )
 
 function nameOne(parsed: TaskFile, name: string): void {
   const [only] = parsed.tasks
@@ -147,4 +163,7 @@ function flagFields(options: RunOptions): TaskFields {
 }
 
 const noAccount = (task: FileTask, account: string): BerthError =>
-  new BerthError('not-found', `'${task.name ?? task.title}' names the account '${account}', and there is none of that name`)
+  new BerthError(
+    'not-found',
+    `'${task.name ?? task.title}' names the account '${account}', and there is none of that name`,
+  )

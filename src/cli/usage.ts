@@ -8,14 +8,19 @@ import { nearest } from '../core/nearest.ts'
 export function usageError(error: CommanderError, root: Command, args: string[]): BerthError {
   const verb = root.commands.find(command => args.includes(command.name()))
   const name = verb ? `berth ${verb.name()}` : 'berth'
-  const quoted = (before: string) => new RegExp(`${before} '([\\s\\S]*)'(?:\\n|\\.|$| )`).exec(error.message)?.[1] ?? ''
+  const quoted = (before: string) =>
+    new RegExp(`${before} '([\\s\\S]*)'(?:\\n|\\.|$| )`).exec(error.message)?.[1] ?? ''
   switch (error.code) {
     case 'commander.unknownCommand':
       return unknownVerb(args.find(arg => !arg.startsWith('-')) ?? '', root)
     case 'commander.unknownOption':
       return unknownFlag(quoted('unknown option'), verb ?? root, name)
     case 'commander.missingArgument':
-      return new BerthError('usage', `'${name}' needs ${quoted('missing required argument').toUpperCase()}`, `${name} --help`)
+      return new BerthError(
+        'usage',
+        `'${name}' needs ${quoted('missing required argument').toUpperCase()}`,
+        `${name} --help`,
+      )
     case 'commander.optionMissingArgument': {
       const flag = quoted('option')
       return new BerthError('usage', `'${flag.split(' ')[0]}' needs a value`, `${name} ${flag}`)
@@ -31,31 +36,52 @@ export function usageError(error: CommanderError, root: Command, args: string[])
 }
 
 function unknownVerb(verb: string, root: Command): BerthError {
-  const near = nearest(verb, root.commands.map(command => command.name()))
+  const near = nearest(
+    verb,
+    root.commands.map(command => command.name()),
+  )
   return new BerthError('unknown-verb', `unknown verb '${verb}'`, near ? `berth ${near}` : 'berth --help')
 }
 
 function unknownFlag(flag: string, command: Command, name: string): BerthError {
   const word = flag.split('=')[0]!
   const flags = command.options.flatMap(option => option.long ?? [])
-  const near = word.startsWith('--') ? nearest(word.slice(2), [...flags, '--help'].map(known => known.slice(2))) : undefined
+  const near = word.startsWith('--')
+    ? nearest(
+        word.slice(2),
+        [...flags, '--help'].map(known => known.slice(2)),
+      )
+    : undefined
   const asText = /\s/.test(flag) || !/^--?[a-z]/i.test(flag)
   const hint = near ? `${name} --${near}` : asText ? `${name} -- '...'` : `${name} --help`
-  return new BerthError('unknown-flag', `unknown flag '${asText ? flag.split('\n')[0] : word}' of '${name}'`, hint)
+  return new BerthError(
+    'unknown-flag',
+    `unknown flag '${asText ? flag.split('\n')[0] : word}' of '${name}'`,
+    hint,
+  )
 }
 
 /** Reads a value of a flag, or throws `usage` in the same words everywhere. */
-export function flagValue<T>(flag: string, text: string, read: (text: string) => T | undefined, form: string): T {
+export function flagValue<T>(
+  flag: string,
+  text: string,
+  read: (text: string) => T | undefined,
+  form: string,
+): T {
   const value = read(text)
   if (value === undefined) throw new BerthError('usage', `'${flag}' must be ${form}, not '${text}'`)
   return value
 }
 
-/** One of a few words, or throws `usage` with the nearest. */
-export function wordOf<T extends string>(subject: string, text: string, words: readonly T[]): T {
+/** One of a few words, or throws `usage` with the nearest; `before` is the command up to that word. */
+export function wordOf<T extends string>(
+  subject: string,
+  text: string,
+  words: readonly T[],
+  before: string,
+): T {
   const word = words.find(known => known === text)
   if (word !== undefined) return word
-  const near = nearest(text, words)
-  const hint = near ?? words.join(' | ')
+  const hint = `${before} ${nearest(text, words) ?? words[0]!}`
   throw new BerthError('usage', `${subject} must be one of '${words.join("', '")}', not '${text}'`, hint)
 }

@@ -5,12 +5,23 @@ import { type Loss } from '../core/event.ts'
 import { type Paint } from './print.ts'
 
 const paints = {
-  queued: 'dim', preparing: 'cyan', running: 'cyan', waiting: 'yellow', retrying: 'yellow', verifying: 'cyan',
-  ready: 'green', landing: 'cyan', landed: 'green', failed: 'red', stopped: 'dim', dropped: 'dim',
+  queued: 'dim',
+  preparing: 'cyan',
+  running: 'cyan',
+  waiting: 'yellow',
+  retrying: 'yellow',
+  verifying: 'cyan',
+  ready: 'green',
+  landing: 'cyan',
+  landed: 'green',
+  failed: 'red',
+  stopped: 'dim',
+  dropped: 'dim',
 } as const satisfies { [status in TaskView['status']]: keyof Paint }
 
 /** A status in its colour. */
-export const painted = (paint: Paint, status: TaskView['status'], text: string = status): string => paint[paints[status]](text)
+export const painted = (paint: Paint, status: TaskView['status'], text: string = status): string =>
+  paint[paints[status]](text)
 
 const lossWords: { [kind in Loss['kind']]: string } = {
   staged: 'staged',

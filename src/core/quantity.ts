@@ -25,8 +25,15 @@ export function parseBudget(text: string): { usd?: number; tokens?: number } | u
 }
 
 const unitBytes: { [unit: string]: number } = {
-  b: 1, kb: 1_000, mb: 1_000_000, gb: 1_000_000_000, tb: 1e12,
-  kib: 1_024, mib: 1_048_576, gib: 1_073_741_824, tib: 1_099_511_627_776,
+  b: 1,
+  kb: 1_000,
+  mb: 1_000_000,
+  gb: 1_000_000_000,
+  tb: 1e12,
+  kib: 1_024,
+  mib: 1_048_576,
+  gib: 1_073_741_824,
+  tib: 1_099_511_627_776,
 }
 
 /** Bytes of `200MB`, `2GB`, `16MiB`, `512kB`; undefined if it is none. */
@@ -59,13 +66,13 @@ export function age(ms: number): string {
 
 /** For people, as config writes it: `90s`, `30m`, `2h`. */
 export function duration(ms: number): string {
-  for (const unit of ['d', 'h', 'm', 's'] as const) {
-    if (ms >= unitMs[unit]! && ms % unitMs[unit]! === 0 && !(unit === 'd' && ms < 2 * unitMs.d!)) {
-      return `${ms / unitMs[unit]!}${unit}`
-    }
-  }
-  return ms === 0 ? '0s' : `${ms}ms`
+  const units = ms < 2 * day ? (['h', 'm', 's'] as const) : (['d', 'h', 'm', 's'] as const)
+  const unit = units.find(one => ms >= msOf(one) && ms % msOf(one) === 0)
+  return unit === undefined ? (ms === 0 ? '0s' : `${ms}ms`) : `${ms / msOf(unit)}${unit}`
 }
+
+const day = 86_400_000
+const msOf = (unit: string): number => unitMs[unit] ?? 1
 
 /** For people: `512 B`, `3.4 MB`. */
 export function size(bytes: number): string {
@@ -79,7 +86,8 @@ export function size(bytes: number): string {
 export function sizeWord(bytes: number): string {
   for (const unit of ['gb', 'mb', 'kb'] as const) {
     const each = unitBytes[unit]!
-    if (bytes >= each && bytes % each === 0) return `${bytes / each}${unit === 'kb' ? 'kB' : unit.toUpperCase()}`
+    if (bytes >= each && bytes % each === 0)
+      return `${bytes / each}${unit === 'kb' ? 'kB' : unit.toUpperCase()}`
   }
   return `${bytes}B`
 }

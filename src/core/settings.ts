@@ -18,7 +18,10 @@ const oneOf = <const T extends readonly [string, ...string[]]>(...of: T) =>
   z.enum(of, sentence(of.map(word => `'${word}'`).join(', ')))
 
 const setup = z
-  .strictObject({ run: text.describe('One shell line.'), timeout: duration.optional() }, sentence('a shell line or a table'))
+  .strictObject(
+    { run: text.describe('One shell line.'), timeout: duration.optional() },
+    sentence('a shell line or a table'),
+  )
   .describe('A command run in every new workspace, before its agent.')
 
 const gate = z.strictObject(
@@ -37,10 +40,17 @@ const engine = z.strictObject(
     type: oneOf('command', 'claude', 'codex', 'gemini', 'opencode').describe('How it is driven.').optional(),
     argv: words.describe('Program and flags, no shell.').optional(),
     model: text.optional(),
-    reads: oneOf('text', 'claude', 'codex', 'gemini', 'opencode').describe('How the output of a command is read.').optional(),
+    reads: oneOf('text', 'claude', 'codex', 'gemini', 'opencode')
+      .describe('How the output of a command is read.')
+      .optional(),
     pass: words.describe('Names of your variables that it gets.').optional(),
-    env: z.record(z.string(), text, sentence('a table of texts')).describe('Variables set for it.').optional(),
-    permission: oneOf('auto', 'ask').describe("'auto' acts without asking within its worktree, 'ask' waits for you.").optional(),
+    env: z
+      .record(z.string(), text, sentence('a table of texts'))
+      .describe('Variables set for it.')
+      .optional(),
+    permission: oneOf('auto', 'ask')
+      .describe("'auto' acts without asking within its worktree, 'ask' waits for you.")
+      .optional(),
   },
   sentence('a table'),
 )
@@ -59,9 +69,16 @@ const tables = {
     .strictObject(
       {
         jobs: count.describe('Runs that may work at the same time.').optional(),
-        maxAlive: count.describe('Runs that may be alive at the same time, waiting ones included.').optional(),
-        perEngine: z.record(z.string(), count, sentence('a table of numbers')).describe('Per engine, by its name.').optional(),
-        savedBytes: bytes.describe('Ignored files saved without asking when a landed task is removed.').optional(),
+        maxAlive: count
+          .describe('Runs that may be alive at the same time, waiting ones included.')
+          .optional(),
+        perEngine: z
+          .record(z.string(), count, sentence('a table of numbers'))
+          .describe('Per engine, by its name.')
+          .optional(),
+        savedBytes: bytes
+          .describe('Ignored files saved without asking when a landed task is removed.')
+          .optional(),
         diskFreeMin: bytes.describe('Nothing starts with less free space than this.').optional(),
         outputHead: bytes.describe("Kept of the start of one run's output.").optional(),
         outputTail: bytes.describe("Kept of the end of one run's output.").optional(),
@@ -99,19 +116,34 @@ const both = {
   target: text.describe("The branch that work lands on; the remote's default branch if left out.").optional(),
   remote: text.describe("The remote asked for the target; 'origin' if left out.").optional(),
   landing: oneOf('local', 'push', 'pr').describe('How a landing moves the target.').optional(),
-  land: oneOf('auto', 'ask', 'never').describe("'auto' lands what passed, 'ask' waits for `berth land`.").optional(),
-  worktrees: text.describe('The folder for worktrees, seen from the repository; a sibling of it if left out.').optional(),
+  land: oneOf('auto', 'ask', 'never')
+    .describe("'auto' lands what passed, 'ask' waits for `berth land`.")
+    .optional(),
+  worktrees: text
+    .describe('The folder for worktrees, seen from the repository; a sibling of it if left out.')
+    .optional(),
   branchPrefix: text.describe("Put before a task's name for its branch.").optional(),
   fetch: flag.describe('Fetch the target before a task starts.').optional(),
   engine: text.describe('The engine of tasks that name none.').optional(),
   cwd: text.describe('The folder inside the repository where agents start.').optional(),
   copies: words.describe('Files that git ignores and every workspace needs, as paths or globs.').optional(),
-  rebuildable: words.describe("Ignored folders that are never saved, added to Berth's own list; '!name' takes one out.").optional(),
+  rebuildable: words
+    .describe("Ignored folders that are never saved, added to Berth's own list; '!name' takes one out.")
+    .optional(),
   protected: words.describe('Globs: a change to these is never landed without a person.').optional(),
-  redact: z.array(pattern, sentence('a list of texts')).describe('Regular expressions of further secrets.').optional(),
+  redact: z
+    .array(pattern, sentence('a list of texts'))
+    .describe('Regular expressions of further secrets.')
+    .optional(),
   pass: words.describe('Names of your variables that every agent gets.').optional(),
-  setup: z.array(z.union([text, setup]), sentence('a list of shell lines or tables')).describe('Run in every new workspace.').optional(),
-  gates: z.array(z.union([text, gate]), sentence('a list of shell lines or tables')).describe('Must pass before a task may land.').optional(),
+  setup: z
+    .array(z.union([text, setup]), sentence('a list of shell lines or tables'))
+    .describe('Run in every new workspace.')
+    .optional(),
+  gates: z
+    .array(z.union([text, gate]), sentence('a list of shell lines or tables'))
+    .describe('Must pass before a task may land.')
+    .optional(),
   dependencies: z
     .array(
       z.strictObject({ path: text, how: oneOf('install', 'clone') }, sentence('a table')),
@@ -119,7 +151,10 @@ const both = {
     )
     .describe('Folders of installed dependencies, and how a workspace gets them.')
     .optional(),
-  engines: z.record(engineName, engine, sentence('a table of engines')).describe('Engines by name.').optional(),
+  engines: z
+    .record(engineName, engine, sentence('a table of engines'))
+    .describe('Engines by name.')
+    .optional(),
   limits: tables.limits.optional(),
   timeouts: tables.timeouts.optional(),
   recovery: tables.recovery.optional(),
@@ -131,7 +166,9 @@ export const settingsShape = z.strictObject(both)
 /** The user's own configuration: the same, and what only the user may say. */
 export const userShape = z.strictObject({
   ...both,
-  trust: words.describe('Repositories whose commands run without asking: paths, with all below them.').optional(),
+  trust: words
+    .describe('Repositories whose commands run without asking: paths, with all below them.')
+    .optional(),
 })
 
 export type Settings = z.infer<typeof settingsShape>
@@ -156,18 +193,37 @@ export function checkSettings(
   return { is: 'mistake', line, message: `'${shownPath(path)}' ${issue.message}` }
 }
 
-type Issue = { path: PropertyKey[]; message: string; keys?: string[]; code?: string; errors?: Issue[][] }
+type Issue = {
+  path: PropertyKey[]
+  message: string
+  code?: string
+  keys?: string[]
+  /** Of a union, the mistakes within each form; of a key, what is wrong with it. */
+  errors?: Issue[][]
+  issues?: Issue[]
+}
 
 /** Of a value that may have two forms, the mistake within the form that it has. */
-function innermost(issue: Issue, above: PropertyKey[]): { path: (string | number)[]; message: string; keys?: string[] } {
+function innermost(
+  issue: Issue,
+  above: PropertyKey[],
+): { path: (string | number)[]; message: string; keys?: string[] } {
   const path = [...above, ...issue.path]
-  const inside = issue.errors?.map(errors => errors[0]!).find(one => one.path.length > 0 || one.code === 'unrecognized_keys')
+  const inside = issue.errors
+    ?.map(errors => errors[0]!)
+    .find(one => one.path.length > 0 || one.code === 'unrecognized_keys')
   if (inside) return innermost(inside, path)
-  const message = issue.code === 'invalid_union' ? 'must be a shell line or a table' : issue.message
+  const ofKey = issue.code === 'invalid_key' ? issue.issues?.[0]?.message : undefined
+  const message = issue.code === 'invalid_union' ? 'must be a shell line or a table' : (ofKey ?? issue.message)
   return { path: path as (string | number)[], message, ...(issue.keys && { keys: issue.keys }) }
 }
 
-function unknownSetting(shape: z.ZodType, path: (string | number)[], key: string, line: number): SettingsMistake {
+function unknownSetting(
+  shape: z.ZodType,
+  path: (string | number)[],
+  key: string,
+  line: number,
+): SettingsMistake {
   const known = keysAt(shape, path)
   const home = Object.entries(tables).find(([, table]) => Object.hasOwn(table.shape, key))?.[0]
   const place = path.length === 0 ? '' : ` in '${shownPath(path)}'`
@@ -228,7 +284,9 @@ export function lineOf(source: string, path: (string | number)[]): number {
       }
       table = withIndexes(table, counts)
     }
-    const pair = header ? undefined : /^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=/.exec(line)
+    const pair = header
+      ? undefined
+      : /^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=/.exec(line)
     const here = header ? table : pair ? [...table, ...keysOf(pair[1]!)] : undefined
     const depth = here?.every((key, at) => key === wanted[at]) ? here.length : 0
     if (depth > best.depth) best = { line: index + 1, depth }

@@ -3,7 +3,7 @@
 
 import { type ErrorCode } from './errors.ts'
 import { fieldKeys, isFieldKey, joinFields, readField, repeatable, type TaskFields } from './fields.ts'
-import { namePattern, nameProblem } from './names.ts'
+import { namePattern, nameProblem, slugOf } from './names.ts'
 import { nearest } from './nearest.ts'
 
 /** A task as a file gives it. `name` is undefined where only the title is known. Lines count from 1. */
@@ -18,7 +18,14 @@ export type TaskFile = {
 }
 
 /** Line and column count from 1; the hint says a way out, as text or command. */
-export type Mistake = { is: 'mistake'; code: ErrorCode; line: number; column: number; message: string; hint?: string }
+export type Mistake = {
+  is: 'mistake'
+  code: ErrorCode
+  line: number
+  column: number
+  message: string
+  hint?: string
+}
 
 /** One line of the text: where it starts, and its content without the line ending. */
 type Line = { number: number; start: number; text: string }
@@ -69,7 +76,8 @@ function frontMatter(lines: Line[]): Front | Mistake {
   const front: Front = { is: 'front', defaults: {}, headings: false, used: 0 }
   if (lines[0]?.text.trimEnd() !== '---') return front
   const end = lines.findIndex((line, index) => index > 0 && /^(---|\.\.\.)\s*$/.test(line.text))
-  if (end === -1) return mistake(1, 1, "the front matter that '---' opens is never closed", "close it with '---'")
+  if (end === -1)
+    return mistake(1, 1, "the front matter that '---' opens is never closed", "close it with '---'")
   const seen = new Set<string>()
   for (const line of lines.slice(1, end)) {
     if (/^\s*(#.*)?$/.test(line.text)) continue
@@ -89,7 +97,12 @@ function frontMatter(lines: Line[]): Front | Mistake {
   return front
 }
 
-function fieldOf(key: string, value: string, line: Line, seen: Set<string>): { fields: TaskFields } | Mistake {
+function fieldOf(
+  key: string,
+  value: string,
+  line: Line,
+  seen: Set<string>,
+): { fields: TaskFields } | Mistake {
   if (!isFieldKey(key)) return unknownKey(key, line.number, 1, [...fieldKeys, 'headings'])
   if (seen.has(key) && !repeatable.has(key)) return mistake(line.number, 1, `'${key}' is given twice`)
   seen.add(key)
@@ -101,7 +114,12 @@ function fieldOf(key: string, value: string, line: Line, seen: Set<string>): { f
 /** An unknown key of front matter, YAML or JSON. */
 export function unknownKey(key: string, line: number, column: number, known: string[]): Mistake {
   const near = nearest(key, known)
-  return mistake(line, column, `unknown key '${key}'`, near ? `${near}: ...` : `known keys: ${known.join(' ')}`)
+  return mistake(
+    line,
+    column,
+    `unknown key '${key}'`,
+    near ? `${near}: ...` : `known keys: ${known.join(' ')}`,
+  )
 }
 
 /** YAML habits: quotes around a value. A shell line keeps its own. */
@@ -134,7 +152,12 @@ function blocksOf(lines: Line[], length: number): Block[] | Mistake {
   }
   if (fence?.heading) {
     const where = `fenced code that '${fence.mark}' opens is never closed, and swallows line ${fence.heading.number}`
-    return mistake(fence.line.number, fence.line.text.indexOf(fence.mark) + 1, where, `close it with '${fence.mark}'`)
+    return mistake(
+      fence.line.number,
+      fence.line.text.indexOf(fence.mark) + 1,
+      where,
+      `close it with '${fence.mark}'`,
+    )
   }
   return blocks
 }
@@ -146,7 +169,8 @@ function taskOf(block: Block, text: string, headings: boolean, notices: string[]
   const named = /^([^\s:]+):[ \t]+(.*\S.*)$/.exec(block.title)
   const name = named && namePattern.test(named[1]!) ? named[1]! : undefined
   if (!name && !headings) return notATask(heading, column, block.title)
-  if (!name && block.title.trim() === '') return mistake(heading.number, column, 'the heading of a task is empty')
+  if (!name && block.title.trim() === '')
+    return mistake(heading.number, column, 'the heading of a task is empty')
   const bad = name && badName(name, { line: heading.number, column })
   if (bad) return bad
   const fields = fieldsOf(block.body)
@@ -156,17 +180,23 @@ function taskOf(block: Block, text: string, headings: boolean, notices: string[]
   const brief = first ? text.slice(first.start, block.end) : ''
   const title = name ? named![2]! : block.title
   if (brief.trim() === '') {
-    const empty = mistake(heading.number, column, `the brief of '${name ?? title}' is empty`, 'write it below the heading')
+    const empty = mistake(
+      heading.number,
+      column,
+      `the brief of '${name ?? title}' is empty`,
+      'write it below the heading',
+    )
     return { ...empty, code: 'empty-brief' }
   }
   return { ...(name && { name }), title, brief, fields: fields.fields, line: heading.number }
 }
 
 function notATask(heading: Line, column: number, title: string): Mistake {
-  const message = `the heading '## ${title}' is not a task`
-  const near = title.split(':')[0]!.trim().toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-').replaceAll(/^[._-]+|-+$/g, '')
-  const form = `## ${near || 'name'}: ${title.includes(':') ? title.slice(title.indexOf(':') + 1).trim() || 'title' : 'title'}`
-  return mistake(heading.number, column, message, `write '${form}' for a task, or '### ${title}' inside a brief`)
+  const colon = title.indexOf(':')
+  const [before, after] = colon < 0 ? [title, ''] : [title.slice(0, colon), title.slice(colon + 1)]
+  const form = `## ${slugOf(before)}: ${after.trim() || title.trim() || 'title'}`
+  const hint = `write '${form}' for a task, or '### ${title}' inside a brief`
+  return mistake(heading.number, column, `the heading '## ${title}' is not a task`, hint)
 }
 
 type Fields = { fields: TaskFields; used: number; doubt?: string }
@@ -180,7 +210,9 @@ function fieldsOf(body: Line[]): Fields | Mistake {
     const pair = /^([A-Za-z][\w-]*):(?:[ \t]+(.*))?$/.exec(line.text)
     if (!pair || !isFieldKey(pair[1]!)) {
       const near = pair && nearest(pair[1]!, fieldKeys)
-      const doubt = near && `line ${line.number}: '${pair[1]}' is no field, so the brief begins there; did you mean '${near}'?`
+      const doubt =
+        near &&
+        `line ${line.number}: '${pair[1]}' is no field, so the brief begins there; did you mean '${near}'?`
       return { fields, used: index, ...(doubt && { doubt }) }
     }
     const read = fieldOf(pair[1], (pair[2] ?? '').trim(), line, seen)

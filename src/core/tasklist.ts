@@ -26,7 +26,9 @@ export function readTasks(document: unknown, where: Where): TaskFile | Mistake {
   const tasks: FileTask[] = []
   for (const [index, value] of list.entries()) {
     const path = [...base, index]
-    const task = isRecord(value) ? readTask(value, path, where) : at(path, `a task must be a map, not '${String(value)}'`)
+    const task = isRecord(value)
+      ? readTask(value, path, where)
+      : at(path, `a task must be a map, not '${String(value)}'`)
     if ('is' in task) return task
     tasks.push(task)
   }
@@ -36,7 +38,11 @@ export function readTasks(document: unknown, where: Where): TaskFile | Mistake {
 const isRecord = (value: unknown): value is { [key: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function readTask(value: { [key: string]: unknown }, path: (string | number)[], where: Where): FileTask | Mistake {
+function readTask(
+  value: { [key: string]: unknown },
+  path: (string | number)[],
+  where: Where,
+): FileTask | Mistake {
   const { name, title, brief, ...rest } = value
   const at = (key: string, message: string) => {
     const { line, column } = where(key in value ? [...path, key] : path)
@@ -47,13 +53,20 @@ function readTask(value: { [key: string]: unknown }, path: (string | number)[], 
   if (bad) return bad
   if (title !== undefined && typeof title !== 'string') return at('title', `'title' must be text`)
   if (brief !== undefined && typeof brief !== 'string') return at('brief', `'brief' must be text`)
+
+  const read = readFields(rest, path, where, ['name', 'title', 'brief'])
+  if ('is' in read) return read
   if (!brief || brief.trim() === '') {
     return { ...at('brief', `the brief of '${name ?? title ?? 'a task'}' is empty`), code: 'empty-brief' }
   }
-  const read = readFields(rest, path, where, ['name', 'title', 'brief'])
-  if ('is' in read) return read
   const { line } = where(path)
-  return { ...(name && { name }), title: title?.trim() ? title : titleOf(brief), brief, fields: read.fields, line }
+  return {
+    ...(name && { name }),
+    title: title?.trim() ? title : titleOf(brief),
+    brief,
+    fields: read.fields,
+    line,
+  }
 }
 
 function readFields(
@@ -103,12 +116,18 @@ export function listProblem(tasks: Named[], known: Iterable<string>): Problem | 
   }
   const cycle = cycleOf(tasks)
   if (!cycle) return undefined
-  return { code: 'cycle', message: `tasks wait for each other: '${cycle.join(' -> ')}'`, hint: `take one 'after' out of it` }
+  return {
+    code: 'cycle',
+    message: `tasks wait for each other: '${cycle.join(' -> ')}'`,
+    hint: `take one 'after' out of it`,
+  }
 }
 
 /** The first cycle along `after`, its first name repeated at its end: `a -> b -> a`. */
 export function cycleOf(tasks: Named[]): string[] | undefined {
-  const after = new Map(tasks.flatMap(task => (task.name === undefined ? [] : [[task.name, task.after] as const])))
+  const after = new Map(
+    tasks.flatMap(task => (task.name === undefined ? [] : [[task.name, task.after] as const])),
+  )
   const clear = new Set<string>()
   for (const start of after.keys()) {
     const path: string[] = []

@@ -21,7 +21,7 @@ type Environment = { [name: string]: string | undefined }
 export type Flags = { jobs?: number; land?: 'auto' | 'ask' | 'never'; engine?: string }
 
 export type Configured = Merged & {
-  /** Where the repository's configuration was read: `berth.toml at main 1a2b3c4d5e`, `berth.toml of the checkout`, `none`. */
+  /** Where the repository's was read: `berth.toml at main 1a2b3c4d5e`, `berth.toml of the checkout`, `none`. */
   source: string
   /** Of what needs consent; of nothing, the digest of nothing. */
   hash: string
@@ -84,14 +84,22 @@ async function readOwn(repo: Repository, above: Layer[]): Promise<Own> {
   const checkout = await ofCheckout(repo)
   let wanted = told ?? checkout.layer?.settings.target ?? null
   for (let hop = 0; ; hop++) {
-    const target = await findTarget(repo, { target: wanted, remote: remote ?? checkout.layer?.settings.remote ?? 'origin' })
+    const target = await findTarget(repo, {
+      target: wanted,
+      remote: remote ?? checkout.layer?.settings.remote ?? 'origin',
+    })
     if (target.is === 'missing') throw new BerthError('config', target.what, target.hint)
     const found = await ofCommit(repo, target.branch)
     const own = found ?? checkout
     const next = found?.layer?.settings.target
-    if (told !== undefined || next === undefined || next === target.branch) return { ...own, target: target.branch }
+    if (told !== undefined || next === undefined || next === target.branch)
+      return { ...own, target: target.branch }
     if (hop === hopsMax) {
-      throw new BerthError('config', `the targets that berth.toml names lead in a circle, at '${next}'`, 'berth config')
+      throw new BerthError(
+        'config',
+        `the targets that berth.toml names lead in a circle, at '${next}'`,
+        'berth config',
+      )
     }
     wanted = next
   }
@@ -121,7 +129,10 @@ async function ofCommit(repo: Repository, branch: string): Promise<Own | undefin
   const text = await blob(repo, commit, fileName)
   if (text === undefined) return undefined
   const source = `${fileName} at ${branch} ${commit.slice(0, 10)}`
-  return { ...ownOf(text, source, `${branch}:${fileName}`), include: includeLines(await blob(repo, commit, includeName)) }
+  return {
+    ...ownOf(text, source, `${branch}:${fileName}`),
+    include: includeLines(await blob(repo, commit, includeName)),
+  }
 }
 
 async function remoteTip(repo: Repository, branch: string): Promise<string | undefined> {
@@ -132,21 +143,31 @@ async function remoteTip(repo: Repository, branch: string): Promise<string | und
 /** A file of a commit; undefined if it has none. A failed look is an error, never "it has none". */
 async function blob(repo: Repository, commit: string, path: string): Promise<string | undefined> {
   const listed = await git(repo, ['ls-tree', '-z', commit, '--', path])
-  if (listed.code !== 0) throw new BerthError('git-failed', `git cannot list '${commit}': ${listed.err.trim()}`)
+  if (listed.code !== 0)
+    throw new BerthError('git-failed', `git cannot list '${commit}': ${listed.err.trim()}`)
   const object = /^100\d{3} blob ([0-9a-f]+)\t/.exec(listed.out.toString('utf8'))?.[1]
   if (object === undefined) return undefined
   const shown = await git(repo, ['cat-file', 'blob', object])
-  if (shown.code !== 0) throw new BerthError('git-failed', `git cannot read '${commit}:${path}': ${shown.err.trim()}`)
+  if (shown.code !== 0)
+    throw new BerthError('git-failed', `git cannot read '${commit}:${path}': ${shown.err.trim()}`)
   return shown.out.toString('utf8')
 }
 
 function ownOf(text: string | undefined, source: string, shown: string): Own {
   if (text === undefined) return { source, target: '', include: [] }
-  return { source, target: '', include: [], layer: { from: source, settings: parsed(text, shown, 'repository'), repository: true } }
+  return {
+    source,
+    target: '',
+    include: [],
+    layer: { from: source, settings: parsed(text, shown, 'repository'), repository: true },
+  }
 }
 
 const includeLines = (text: string | undefined): string[] =>
-  (text ?? '').split(/\r\n|\n/).map(line => line.trim()).filter(line => line !== '' && !line.startsWith('#'))
+  (text ?? '')
+    .split(/\r\n|\n/)
+    .map(line => line.trim())
+    .filter(line => line !== '' && !line.startsWith('#'))
 
 /** Parses and checks one file. Throws `config`, with file and line. */
 function parsed(text: string, shown: string, of: 'repository' | 'user'): UserSettings {
@@ -166,7 +187,8 @@ function parsed(text: string, shown: string, of: 'repository' | 'user'): UserSet
 /** The user's own configuration: the person's HOME counts, never where Berth stores things (docs/decisions/0011). */
 export function userConfigFile(env: Environment): string {
   const home = env['HOME'] ?? env['USERPROFILE'] ?? homedir()
-  const folder = env['XDG_CONFIG_HOME'] || (platform.name === 'windows' && env['APPDATA']) || join(home, '.config')
+  const folder =
+    env['XDG_CONFIG_HOME'] || (platform.name === 'windows' && env['APPDATA']) || join(home, '.config')
   return join(folder, 'berth', 'config.toml')
 }
 
@@ -180,11 +202,17 @@ function readUser(env: Environment): { layer: Layer; trust: string[] } | undefin
 
 /** Not BERTH_TARGET or BERTH_BASE: those tell an agent about its own task. */
 function environmentLayer(env: Environment): Layer[] {
-  const keys = { BERTH_ENGINE: 'engine', BERTH_LAND: 'land', BERTH_LANDING: 'landing', BERTH_WORKTREES: 'worktrees' } as const
+  const keys = {
+    BERTH_ENGINE: 'engine',
+    BERTH_LAND: 'land',
+    BERTH_LANDING: 'landing',
+    BERTH_WORKTREES: 'worktrees',
+  } as const
   const layers: Layer[] = []
   const add = (name: string, settings: object) => {
     const checked = checkSettings(settings, '', 'repository')
-    if (checked.is === 'mistake') throw new BerthError('config', `'${name}' ${checked.message.replace(/^'[^']*' /, '')}`)
+    if (checked.is === 'mistake')
+      throw new BerthError('config', `'${name}' ${checked.message.replace(/^'[^']*' /, '')}`)
     layers.push({ from: name, settings: checked.settings, repository: false })
   }
   for (const [name, key] of Object.entries(keys)) if (env[name]) add(name, { [key]: env[name] })
@@ -212,7 +240,10 @@ function isTrusted(repo: Repository, trust: string[], env: Environment): boolean
 
 function isWithin(place: string | undefined, folder: string): boolean {
   if (place === undefined) return false
-  return place === folder || place.startsWith(folder.endsWith('/') || folder.endsWith('\\') ? folder : join(folder, '/'))
+  return (
+    place === folder ||
+    place.startsWith(folder.endsWith('/') || folder.endsWith('\\') ? folder : join(folder, '/'))
+  )
 }
 
 function realOf(path: string): string | undefined {
@@ -226,5 +257,9 @@ function realOf(path: string): string | undefined {
 function unknownDefault(merged: Merged): BerthError {
   const from = merged.effective.find(one => one.key === 'engine')?.from ?? 'default'
   const known = Object.keys(merged.policy.engines).join(' ')
-  return new BerthError('unknown-engine', `unknown engine '${merged.policy.defaultEngine}' (${from})`, `known engines: ${known}`)
+  return new BerthError(
+    'unknown-engine',
+    `unknown engine '${merged.policy.defaultEngine}' (${from})`,
+    `known engines: ${known}`,
+  )
 }

@@ -24,15 +24,21 @@ export async function taskDiff(
   task: Pick<TaskView, 'task' | 'base' | 'branch' | 'commit' | 'worktree' | 'status'>,
   { patch, colour }: { patch: boolean; colour: boolean },
 ): Promise<TaskDiff> {
-  if (task.base === null) throw new BerthError('not-found', `'${task.task}' has no workspace yet`, `berth show ${task.task}`)
+  if (task.base === null)
+    throw new BerthError('not-found', `'${task.task}' has no workspace yet`, `berth show ${task.task}`)
   const worktree = task.worktree === null ? undefined : inDirectory(repo, task.worktree)
   const head = worktree ? 'HEAD' : await tipOf(repo, task)
   const base = await baseOf(repo, worktree ?? repo, { head, base: task.base })
   const options = colour ? ['--color=always'] : ['--color=no']
   if (worktree) {
     const changes = await changesSince(worktree, base)
-    if (changes.is === 'unknown') throw new BerthError('git-failed', `'${task.worktree}' cannot be read: ${changes.reason}`)
-    return { base, files: changes.paths, patch: patch ? await ofWorktree(worktree, base, options) : undefined }
+    if (changes.is === 'unknown')
+      throw new BerthError('git-failed', `'${task.worktree}' cannot be read: ${changes.reason}`)
+    return {
+      base,
+      files: changes.paths,
+      patch: patch ? await ofWorktree(worktree, base, options) : undefined,
+    }
   }
   const files = await ofCommits(repo, base, head)
   return { base, files, patch: patch ? await shown(repo, [...options, base, head], {}) : undefined }
@@ -44,28 +50,41 @@ async function tipOf(repo: Repository, task: Pick<TaskView, 'task' | 'branch' | 
     const found = await git(repo, ['rev-parse', '--verify', '--quiet', `${name}^{commit}`])
     if (found.code === 0) return found.out.toString('utf8').trim()
   }
-  throw new BerthError('not-found', `neither worktree nor branch of '${task.task}' is there any more`, 'berth saved')
+  throw new BerthError(
+    'not-found',
+    `neither worktree nor branch of '${task.task}' is there any more`,
+    'berth saved',
+  )
 }
 
 /** With the target merged into it, the younger merge base; once landed (it would be HEAD itself), where it began. */
-async function baseOf(repo: Repository, at: Git, { head, base }: { head: string; base: string }): Promise<string> {
+async function baseOf(
+  repo: Repository,
+  at: Git,
+  { head, base }: { head: string; base: string },
+): Promise<string> {
   const target = await findTarget(repo, { target: null, remote: 'origin' })
   if (target.is === 'missing') return base
   const common = await mergeBase(at, head, `refs/heads/${target.branch}`).catch(() => undefined)
-  if (common === undefined || common === (await line(at, ['rev-parse', '--verify', `${head}^{commit}`]))) return base
+  if (common === undefined || common === (await line(at, ['rev-parse', '--verify', `${head}^{commit}`])))
+    return base
   const younger = await git(at, ['merge-base', '--is-ancestor', base, common])
   return younger.code === 0 ? common : base
 }
 
 const flags = ['--no-ext-diff', '--no-textconv', '-M', '--submodule=short']
 
-async function shown(at: Git, args: string[], options: { index?: string; objects?: string }): Promise<Uint8Array> {
+async function shown(
+  at: Git,
+  args: string[],
+  options: { index?: string; objects?: string },
+): Promise<Uint8Array> {
   const result = await git(at, ['diff', ...flags, ...args], { ...options, maxBytes: patchBytesMax })
   if (result.code !== 0 && !result.truncated) throw failure(at, ['diff'], result)
   return result.out
 }
 
-/** Through a copy of the index and an object folder of its own, so that the agent's index and the store stay as they are. */
+/** Through a copy of the index and an object folder of its own: the agent's index and the store stay as they are. */
 async function ofWorktree(worktree: Git, base: string, options: string[]): Promise<Uint8Array> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-diff-'))
   try {
@@ -82,7 +101,14 @@ async function ofWorktree(worktree: Git, base: string, options: string[]): Promi
   }
 }
 
-const letters: { [letter: string]: ChangedPath['change'] } = { A: 'added', M: 'modified', D: 'deleted', R: 'renamed', T: 'type', C: 'added' }
+const letters: { [letter: string]: ChangedPath['change'] } = {
+  A: 'added',
+  M: 'modified',
+  D: 'deleted',
+  R: 'renamed',
+  T: 'type',
+  C: 'added',
+}
 
 /** Paths and counts between two commits. */
 async function ofCommits(repo: Git, base: string, head: string): Promise<ChangedPath[]> {
@@ -96,7 +122,13 @@ async function ofCommits(repo: Git, base: string, head: string): Promise<Changed
       const letter = field.split(' ')[4]![0]!
       const from = letter === 'R' || letter === 'C' ? fields.shift() : undefined
       const path = fields.shift()!
-      files.push({ path, change: letters[letter] ?? 'modified', insertions: null, deletions: null, ...(from && { from }) })
+      files.push({
+        path,
+        change: letters[letter] ?? 'modified',
+        insertions: null,
+        deletions: null,
+        ...(from && { from }),
+      })
       continue
     }
     const [insertions, deletions, name] = field.split('\t')

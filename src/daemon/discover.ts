@@ -53,7 +53,9 @@ function node(folder: string): Found | undefined {
   const scripts = scriptsOf(text)
   const lock = lockFiles.find(([name]) => existsSync(join(folder, name)))
   const tool = lock?.[2] ?? 'npm'
-  const gates = ['check', 'lint', 'typecheck', 'test'].filter(name => Object.hasOwn(scripts, name) && !/no test specified/.test(scripts[name] ?? ''))
+  const gates = ['check', 'lint', 'typecheck', 'test'].filter(
+    name => Object.hasOwn(scripts, name) && !/no test specified/.test(scripts[name] ?? ''),
+  )
   return { setup: [lock?.[1] ?? 'npm install'], gates: gates.map(name => `${tool} run ${name}`) }
 }
 
@@ -66,7 +68,9 @@ function scriptsOf(text: string): { [name: string]: string } {
 }
 
 function cargo(folder: string): Found | undefined {
-  return existsSync(join(folder, 'Cargo.toml')) ? { setup: ['cargo fetch'], gates: ['cargo test'] } : undefined
+  return existsSync(join(folder, 'Cargo.toml'))
+    ? { setup: ['cargo fetch'], gates: ['cargo test'] }
+    : undefined
 }
 
 function go(folder: string): Found | undefined {

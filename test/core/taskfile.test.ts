@@ -55,7 +55,7 @@ Do that first.
           labels: ['c'],
         },
       },
-      { name: 'base', title: 'The base', line: 17, brief: 'Do that first.\n', fields: {} },
+      { name: 'base', title: 'The base', line: 18, brief: 'Do that first.\n', fields: {} },
     ],
   })
 })

@@ -48,7 +48,7 @@ test('JSON of the same shape, or a bare list of tasks, keeps every byte of a bri
 
 test.each([
   ['yaml', 'tasks:\n  - name: a\n    breif: x\n', 3, 5, "unknown key 'breif'", 'brief: ...'],
-  ['yaml', 'tasks:\n  - name: A b\n    brief: x\n', 2, 11, /^'A b' cannot be the name of a task/, undefined],
+  ['yaml', 'tasks:\n  - name: A b\n    brief: x\n', 2, 5, /^'A b' cannot be the name of a task/, undefined],
   ['yaml', 'tasks:\n  - brief: ""\n', 2, 5, /empty$/, undefined],
   ['yaml', 'tasks: [\n', 2, 1, /^YAML is malformed/, undefined],
   ['yaml', 'x: 1\n', 1, 1, "there is no list 'tasks' in it", 'tasks: [{name: fix-login, brief: ...}]'],

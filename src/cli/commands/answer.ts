@@ -7,7 +7,11 @@ export const answer: Command<{ decline?: boolean }> = async (io, { args, options
   const [item = '', ...words] = args
   const text = words.join(' ')
   if (options.decline && text !== '') {
-    throw new BerthError('usage', `'--decline' and the answer '${text}' exclude each other`, `berth answer ${item} --decline`)
+    throw new BerthError(
+      'usage',
+      `'--decline' and the answer '${text}' exclude each other`,
+      `berth answer ${item} --decline`,
+    )
   }
   const given = options.decline ? null : text
   const repo = options.repo ?? io.cwd
@@ -22,12 +26,24 @@ export const answer: Command<{ decline?: boolean }> = async (io, { args, options
 
 /** Without an answer: what could be one. */
 async function howToAnswer(
-  { items }: { items: { id: string; task: string | null; question?: { choices: string[] }; actions: { command: string }[] }[] },
+  {
+    items,
+  }: {
+    items: {
+      id: string
+      task: string | null
+      question?: { choices: string[] }
+      actions: { command: string }[]
+    }[]
+  },
   wanted: string,
 ): Promise<BerthError> {
   const item = items.find(one => one.id === wanted) ?? items.find(one => one.task === wanted)
   if (!item) return new BerthError('not-found', `there is no item '${wanted}'`, 'berth inbox')
   const choices = item.question?.choices ?? []
-  const hint = choices.length > 0 ? `berth answer ${item.id} '${choices[0]}'` : (item.actions[0]?.command ?? 'berth inbox')
+  const hint =
+    choices.length > 0
+      ? `berth answer ${item.id} '${choices[0]}'`
+      : (item.actions[0]?.command ?? 'berth inbox')
   return new BerthError('usage', `the answer to '${item.id}' is missing`, hint)
 }

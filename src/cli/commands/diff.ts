@@ -22,17 +22,27 @@ export const diff: Command<Options> = async (io, { args, options }) => {
 }
 
 function document(task: string, { base, files, patch }: TaskDiff): object {
-  const listed = files.map(({ path, from, change, insertions, deletions }) => ({ path, ...(from && { from }), change, insertions, deletions }))
+  const listed = files.map(({ path, from, change, insertions, deletions }) => ({
+    path,
+    ...(from && { from }),
+    change,
+    insertions,
+    deletions,
+  }))
   return { berth: 1, task, base, files: listed, ...(patch && { patch: new TextDecoder().decode(patch) }) }
 }
 
 function printStat({ print }: Io, { files }: TaskDiff): void {
-  const counts = files.map(file => (file.insertions === null ? 'binary' : `+${file.insertions} -${file.deletions}`))
+  const counts = files.map(file =>
+    file.insertions === null ? 'binary' : `+${file.insertions} -${file.deletions}`,
+  )
   const width = Math.max(0, ...counts.map(count => count.length))
   for (const [at, file] of files.entries()) {
     const name = file.from ? `${file.from} -> ${file.path}` : file.path
     print.out(`${counts[at]!.padStart(width)}  ${file.change.padEnd(8)}  ${visible(name)}`)
   }
   const sum = (key: 'insertions' | 'deletions') => files.reduce((total, file) => total + (file[key] ?? 0), 0)
-  print.out(`${files.length} file${files.length === 1 ? '' : 's'} changed, +${sum('insertions')} -${sum('deletions')}`)
+  print.out(
+    `${files.length} file${files.length === 1 ? '' : 's'} changed, +${sum('insertions')} -${sum('deletions')}`,
+  )
 }

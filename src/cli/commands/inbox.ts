@@ -1,9 +1,7 @@
 // `berth inbox`: what needs a person, most important first, each with the command to type.
 
-import { type ItemView } from '../../core/api.ts'
-import { age } from '../../core/quantity.ts'
-import { visible, wrap } from '../columns.ts'
-import { type Command, type Io, withClient } from '../io.ts'
+import { type Command, withClient } from '../io.ts'
+import { printItem } from '../itemlines.ts'
 
 export const inbox: Command = async (io, { options }) => {
   const repo = options.repo === undefined ? {} : { repo: options.repo }
@@ -12,24 +10,4 @@ export const inbox: Command = async (io, { options }) => {
   else if (items.length === 0) io.print.out('nothing needs you')
   else for (const [at, item] of items.entries()) printItem(io, item, at > 0)
   return 0
-}
-
-const evidenceMax = 5
-
-/** One item, also for `show`. */
-export function printItem(io: Io, item: ItemView, gap: boolean): void {
-  const { print } = io
-  const { bold, dim, yellow } = print.paint
-  if (gap) print.out('')
-  const of = item.task === null ? '' : `  ${bold(item.task)}`
-  print.out(`${yellow(item.kind)}${of}  ${dim(`${item.id}, ${age(io.now() - Date.parse(item.since))}`)}`)
-  const width = (print.width ?? 110) - 4
-  for (const line of wrap(visible(item.question?.text ?? item.reason), width)) print.out(`  ${line}`)
-  for (const choice of item.question?.choices ?? []) print.out(`    - ${visible(choice)}`)
-  for (const { text } of item.evidence.slice(0, evidenceMax)) print.out(`  ${dim(`| ${visible(text)}`)}`)
-  const more = item.evidence.length - evidenceMax
-  if (more > 0) print.out(`  ${dim(`| and ${more} more: berth inbox --json`)}`)
-  if (item.blocks.length > 0) print.out(`  holds up: ${item.blocks.join(', ')}`)
-  const labels = Math.max(0, ...item.actions.map(action => action.label.length))
-  for (const { label, command } of item.actions) print.out(`  ${label.padEnd(labels)}  ${command}`)
 }

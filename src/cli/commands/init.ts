@@ -14,7 +14,11 @@ export const init: Command = async (io, { options }) => {
   const repo = await repositoryAt(repoOf(io, options), io.env)
   const folder = repo.worktree ?? undefined
   if (folder === undefined) {
-    throw new BerthError('usage', `'${repo.root}' is bare and has no checkout to write berth.toml into`, 'git worktree add DIR')
+    throw new BerthError(
+      'usage',
+      `'${repo.root}' is bare and has no checkout to write berth.toml into`,
+      'git worktree add DIR',
+    )
   }
   const file = join(folder, 'berth.toml')
   const there = () => new BerthError('name-taken', `'${file}' is there already`, 'berth config')

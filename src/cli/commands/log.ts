@@ -12,7 +12,12 @@ type Options = LogOptions & { follow?: boolean; format?: string; limit?: number 
 const formats = { text: textLine, md: markdownEntry, jsonl: jsonLine }
 
 export const log: Command<Options> = async (io, { options }) => {
-  const format = wordOf("'--format'", options.format ?? (options.json ? 'jsonl' : 'text'), ['text', 'md', 'jsonl'] as const)
+  const format = wordOf(
+    "'--format'",
+    options.format ?? (options.json ? 'jsonl' : 'text'),
+    ['text', 'md', 'jsonl'] as const,
+    'berth log --format',
+  )
   const { openHistory } = await import('../../daemon/history.ts')
   const history = openHistory(io.env, io.now)
   if (!history) {

@@ -8,7 +8,9 @@ import { changeWords, painted } from '../words.ts'
 
 export const ls: Command<{ all?: boolean }> = async (io, { options }) => {
   const repo = repoOf(io, options)
-  const { tasks } = await withClient(io, { need: 'read' }, client => client.call('ls', { repo, all: options.all ?? false }))
+  const { tasks } = await withClient(io, { need: 'read' }, client =>
+    client.call('ls', { repo, all: options.all ?? false }),
+  )
   if (options.json) io.print.json({ berth: 1, tasks })
   else printTasks(io, tasks)
   return 0

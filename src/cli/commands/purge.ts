@@ -6,7 +6,9 @@ import { type Command, repoOf, withClient } from '../io.ts'
 export const purge: Command<{ yes?: boolean }> = async (io, { options }) => {
   const yes = options.yes ?? false
   const repo = repoOf(io, options)
-  const answer = await withClient(io, { need: yes ? 'write' : 'read' }, client => client.call('purge', { repo, yes }))
+  const answer = await withClient(io, { need: yes ? 'write' : 'read' }, client =>
+    client.call('purge', { repo, yes }),
+  )
   const { would, removed, kept } = answer
   const exit = yes && kept.length > 0 ? 3 : 0
   if (options.json) {
@@ -15,8 +17,10 @@ export const purge: Command<{ yes?: boolean }> = async (io, { options }) => {
   }
   for (const what of removed) io.print.out(`removed ${visible(what)}`)
   for (const what of yes ? [] : would) io.print.out(`would remove ${visible(what)}`)
-  for (const { what, reason } of kept) io.print.out(`${yes ? 'kept' : 'would keep'} ${visible(what)}: ${visible(reason)}`)
+  for (const { what, reason } of kept)
+    io.print.out(`${yes ? 'kept' : 'would keep'} ${visible(what)}: ${visible(reason)}`)
   if (!yes && would.length > 0) io.print.note('hint: berth purge --yes')
-  if (removed.length + would.length + kept.length === 0) io.print.out('Berth has made nothing for this repository')
+  if (removed.length + would.length + kept.length === 0)
+    io.print.out('Berth has made nothing for this repository')
   return exit
 }

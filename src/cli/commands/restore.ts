@@ -9,7 +9,13 @@ export const restore: Command<{ to?: string; task?: string }> = async (io, { arg
   if (to !== undefined && task !== undefined) {
     throw new BerthError('usage', "'--to' and '--task' exclude each other", `berth restore ${id} --to BRANCH`)
   }
-  const given = { repo: repoOf(io, options), id, ...(to !== undefined && { to }), ...(task !== undefined && { task }), by: person }
+  const given = {
+    repo: repoOf(io, options),
+    id,
+    ...(to !== undefined && { to }),
+    ...(task !== undefined && { task }),
+    by: person,
+  }
   const answer = await withClient(io, { need: 'write' }, client => client.call('restore', given))
   if (options.json) io.print.json({ berth: 1, ...answer })
   else io.print.out(`restored '${id}' to '${answer.to}'`)

@@ -38,8 +38,10 @@ export const rm: Command<Options> = async (io, { args, options }) => {
 
 function check(args: string[], options: Options): void {
   const wrong = (message: string, hint: string) => new BerthError('usage', message, hint)
-  if (options.save && options.discard) throw wrong("'--save' and '--discard' exclude each other", 'berth rm TASK --save')
-  if (options.all && args.length > 0) throw wrong("'--all' and names of tasks exclude each other", 'berth rm TASK')
+  if (options.save && options.discard)
+    throw wrong("'--save' and '--discard' exclude each other", 'berth rm TASK --save')
+  if (options.all && args.length > 0)
+    throw wrong("'--all' and names of tasks exclude each other", 'berth rm TASK')
   if (options.landed && !options.all) throw wrong("'--landed' goes with '--all'", 'berth rm --all --landed')
   if (!options.all && args.length === 0) throw wrong('no task is named', 'berth rm TASK')
 }

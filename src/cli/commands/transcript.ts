@@ -1,17 +1,19 @@
 // `berth transcript`: what an agent said and did in one attempt.
 
-import { type Event } from '../../core/event.ts'
-import { linesOf } from '../../core/sentence.ts'
-import { escapeMarkdown, fenced, markdownEntry, type Names, namesOf, oneLine } from '../../core/timeline.ts'
-import { sentenceOf } from '../../core/sentence.ts'
-import { type Transcript } from '../../daemon/transcript.ts'
-import { visible, visibleLines } from '../columns.ts'
 import { BerthError } from '../../core/errors.ts'
-import { type Command, type Io, repoOf } from '../io.ts'
+import { type Event } from '../../core/event.ts'
+import { namesOf } from '../../core/timeline.ts'
+import { type Command, repoOf } from '../io.ts'
+import { asJson, asMarkdown, asText } from '../speech.ts'
 import { wordOf } from '../usage.ts'
 
 export const transcript: Command<{ run?: number; format?: string }> = async (io, { args, options }) => {
-  const format = wordOf("'--format'", options.format ?? (options.json ? 'json' : 'text'), ['text', 'md', 'json'] as const)
+  const format = wordOf(
+    "'--format'",
+    options.format ?? (options.json ? 'json' : 'text'),
+    ['text', 'md', 'json'] as const,
+    'berth transcript TASK --format',
+  )
   const task = args[0]!
   const { openHistory } = await import('../../daemon/history.ts')
   const { repositoryAt } = await import('../../daemon/place.ts')
@@ -30,36 +32,3 @@ export const transcript: Command<{ run?: number; format?: string }> = async (io,
     history.close()
   }
 }
-
-function asJson({ print }: Io, { task, run, attempt, events, output }: Transcript): void {
-  for (const { at, awake: _, host: __, because: ___, ...rest } of events) {
-    print.json({ ...rest, at: new Date(at).toISOString(), task, run, attempt })
-  }
-  const at = events.at(-1)?.at
-  if (output.length > 0 && at !== undefined) {
-    print.json({ seq: null, at: new Date(at).toISOString(), task, run, attempt, kind: 'output', text: output.join('\n') })
-  }
-}
-
-function asMarkdown({ print }: Io, { task, attempt, events, output }: Transcript, names: (event: Event) => Names): void {
-  print.out(`# ${escapeMarkdown(`${task}#${attempt}`)}\n`)
-  for (const event of events) print.out(markdownEntry(event, names(event)))
-  if (output.length > 0) print.out(`\n## Output\n\n${fenced(output)}`)
-}
-
-function asText({ print }: Io, { events, output }: Transcript): void {
-  const { dim, bold } = print.paint
-  for (const event of events) {
-    const time = dim(new Date(event.at).toISOString().slice(11, 19))
-    if (event.kind === 'message.said') {
-      print.out(`${time} ${bold(event.role)}`)
-      print.out(indented(visibleLines(event.text.trimEnd())))
-      continue
-    }
-    print.out(`${time} ${oneLine(sentenceOf(event))}`)
-    for (const line of linesOf(event)) print.out(indented(visible(line)))
-  }
-  if (output.length > 0) print.out(`${dim('output')}\n${output.map(visible).map(indented).join('\n')}`)
-}
-
-const indented = (text: string): string => text.split('\n').map(line => `    ${line}`).join('\n')

@@ -1,0 +1,82 @@
+// One task on one screen: what it is, what ran, what passed, what would be lost, what needs a person.
+
+import { type RunView, type ShowView } from '../core/api.ts'
+import { age, duration } from '../core/quantity.ts'
+import { fit, visible, visibleLines } from './columns.ts'
+import { type Io } from './io.ts'
+import { printItem } from './itemlines.ts'
+import { changeWords, lossLine, painted } from './words.ts'
+
+export function printTask(io: Io, task: ShowView): void {
+  const { print } = io
+  const { bold } = print.paint
+  print.out(`${bold(task.task)}  ${painted(print.paint, task.status)}  ${visible(task.reason)}`)
+  for (const [name, value] of facts(io, task))
+    if (value !== '') print.out(`${name.padEnd(10)} ${visible(value)}`)
+  const section = (title: string, lines: string[]) => printSection(io, title, lines)
+  section('brief', visibleLines(task.brief.trimEnd()).split('\n'))
+  const runs = task.runs.map(run => runLine(io, run))
+  section('runs', runs)
+  const gates = task.gates.flatMap(gate => gateLines(io, gate))
+  section('gates', gates)
+  const questions = task.questions.map(
+    one => `${one.text}  ${one.answer === null ? '(open)' : `-> ${one.answer}`}`,
+  )
+  section('questions', questions.map(visible))
+  section('notes', task.notes.map(visible))
+  const losses = task.losses.map(loss => visible(lossLine(loss)))
+  section('would be lost by rm', losses)
+  const saved = task.saved.map(one => `${one.id}  ${visible(one.why)}`)
+  section('saved work', saved)
+  for (const item of task.items) printItem(io, item, true)
+}
+
+function facts(io: Io, task: ShowView): [string, string][] {
+  const { usd, inputTokens, outputTokens } = task.cost
+  const cost =
+    usd + inputTokens + outputTokens === 0
+      ? ''
+      : `$${usd.toFixed(2)}, ${inputTokens} tokens in, ${outputTokens} out`
+  return [
+    ['title', task.title],
+    ['engine', [task.engine, task.model, task.account].filter(Boolean).join(', ')],
+    [
+      'branch',
+      task.branch === null
+        ? ''
+        : `${task.branch}${task.base === null ? '' : ` from ${task.base.slice(0, 10)}`}`,
+    ],
+    ['worktree', task.worktree ?? ''],
+    ['changes', changeWords(task.changes)],
+    ['merged', task.merged === null ? '' : `${task.merged.is ? 'yes' : 'no'}, by: ${task.merged.rule}`],
+    ['after', task.after.join(', ')],
+    ['land', task.land],
+    ['cost', cost],
+    ['updated', `${age(io.now() - Date.parse(task.updatedAt))} ago`],
+  ]
+}
+
+function gateLines({ print }: Io, gate: ShowView['gates'][number]): string[] {
+  const { green, red } = print.paint
+  const end = gate.code === 0 ? green('passed') : red(`exit ${gate.code ?? 'none'}`)
+  const head = `${end}  ${visible(gate.gate)}  (${gate.where}, ${duration(Math.round(gate.ms))})`
+  return gate.code === 0 ? [head] : [head, ...gate.tail.slice(-10).map(line => `  | ${visible(line)}`)]
+}
+
+function runLine(io: Io, run: RunView): string {
+  const end = run.outcome ?? run.state
+  const code = run.signal ?? (run.code === null ? '' : `exit ${run.code}`)
+  const took =
+    run.startedAt && run.endedAt ? `took ${age(Date.parse(run.endedAt) - Date.parse(run.startedAt))}` : ''
+  return fit(
+    [run.name, run.engine, visible(end), code, took].filter(Boolean).join('  '),
+    (io.print.width ?? 200) - 2,
+  )
+}
+
+function printSection({ print }: Io, title: string, lines: string[]): void {
+  if (lines.length === 0) return
+  print.out('')
+  print.out(print.paint.dim(title))
+  for (const line of lines) print.out(`  ${line}`)
+}
