@@ -35,7 +35,7 @@ export async function untilAnswers(dir: string, child: Child, now: () => number)
   void child.exited.then(() => (ended = true))
   for (;;) {
     const remote = await openRemote(dir, { now, upgrade: false })
-    if (remote && remote !== 'upgraded') return void (await remote.close('move'))
+    if (remote && remote !== 'upgraded') return void (await remote.close())
     const said = ended ? (readIfThere(child.errFile)?.toString('utf8').trim() ?? '') : ''
     if (ended || now() > until)
       throw new BerthError('daemon-down', `the loop did not start in the background${said && `: ${said.split('\n')[0]}`}`)

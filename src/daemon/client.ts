@@ -49,19 +49,21 @@ const insideVerbs: readonly Verb[] = ['ask', 'report', 'ls', 'show', 'status']
 
 /** Finds or makes what answers. Throws `daemon-down`, `daemon-newer`, `inside-run`, `state-*`. */
 export async function openClient(input: ClientInput): Promise<Client> {
-  const { stateDirOf } = await import('../store/paths.ts')
-  const dir = stateDirOf(input.env)
+  const dir = await stateDir(input.env)
   const inside = isInside(input.env, stateIdOf(dir))
   const open = (): Promise<Channel> => establish(dir, input, inside)
   let channel = await open()
   let reopening: Promise<void> | undefined
   let closed = false
+  const calls = new Set<string>()
   const request = async (
     verb: Verb,
     params: () => object,
     onEvent?: (event: Event) => void,
   ): Promise<unknown> => {
     if (inside && !insideVerbs.includes(verb)) throw notInside(verb)
+    const { call } = params() as { call?: string }
+    if (call !== undefined) calls.add(call)
     for (;;) {
       const asked = channel
       try {
@@ -70,21 +72,29 @@ export async function openClient(input: ClientInput): Promise<Client> {
         if (closed || !isLost(error)) throw error
       }
       if (channel === asked)
-        reopening ??= open().then(next => {
-          channel = next
-          reopening = undefined
-        })
+        reopening ??= open()
+          .then(next => void (channel = next))
+          .finally(() => (reopening = undefined))
       await reopening
     }
   }
   return {
     call: (verb, params) => request(verb, () => params) as Promise<never>,
     follow: (params, onEvent) => follow(request, params, onEvent, () => channel),
-    close: how => {
+    close: async how => {
+      if (how === 'stop')
+        for (const call of calls) await request('interrupt', () => ({ call, force: false, only: 'runs' }))
       closed = true
-      return channel.close(how ?? 'move')
+      return channel.close()
     },
   }
+}
+
+/** The platform is only asked when nobody says where the state lies. */
+async function stateDir(env: ClientInput['env']): Promise<string> {
+  const { stateDirOf } = await import('../store/paths.ts')
+  if (env['BERTH_STATE_DIR']) return stateDirOf(env, { accountDataDir: () => '' })
+  return stateDirOf(env, (await import('../platform/platform.ts')).platform)
 }
 
 type Ask = (verb: Verb, params: () => object, onEvent?: (event: Event) => void) => Promise<unknown>
@@ -107,7 +117,7 @@ async function follow(
   if (params.call === undefined) return followed
   const interrupt = (force: boolean): void =>
     void request('interrupt', () => ({ call: params.call, force })).catch(() => {})
-  return untilSignals(followed, { interrupt, hangUp: () => channel().close('move') })
+  return untilSignals(followed, { interrupt, hangUp: () => channel().close() })
 }
 
 /** A channel to whoever may serve this need. Racing starts meet here: one hosts, the others find it. */
@@ -131,7 +141,7 @@ async function establish(dir: string, input: ClientInput, inside: boolean): Prom
 }
 
 const start = async (dir: string, input: ClientInput, keep: boolean): Promise<void> =>
-  (await import('./background.ts')).startBackground(dir, { env: input.env, keep })
+  (await import('./background.ts')).startBackground(dir, { env: input.env, keep, now: input.now })
 
 const noDaemon = (dir: string, inside: boolean): BerthError =>
   new BerthError(

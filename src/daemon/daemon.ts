@@ -19,6 +19,7 @@ import { openState } from '../store/state.ts'
 import { openStore, type Store } from '../store/store.ts'
 import { type Environment } from '../workspace/environment.ts'
 import { adoptRuns, expireAbandoned } from './adopt.ts'
+import { makeBugs } from './bugs.ts'
 import { openCalls } from './calls.ts'
 import { findInstallation, placeShim } from './installation.ts'
 import { openLooks } from './looks.ts'
@@ -31,9 +32,11 @@ import { type DaemonFile } from './remote.ts'
 import { openRepositories } from './repositories.ts'
 import { type Lifetime, makeHandle } from './requests.ts'
 import { interruptCall } from './requests/control.ts'
+import { watchRoom } from './room.ts'
 import { type Handle, listen, type Server } from './server.ts'
 import { fleetOf, type Shell } from './shell.ts'
 import { openTokens } from './token.ts'
+import { withdrawal } from './withdrawn.ts'
 
 export type Daemon = {
   handle: Handle
@@ -92,6 +95,7 @@ async function begin(input: DaemonInput, held: Held): Promise<Daemon> {
   adoptRuns(shell)
   if (store.damage) shell.loop.record([{ kind: 'store.damaged', ...store.damage }])
   const abandoned = expireAbandoned(shell)
+  watchRoom(shell)
   let ended = (): void => {}
   const over = new Promise<void>(resolve => (ended = resolve))
   let ending: Promise<void> | undefined
@@ -144,6 +148,8 @@ function buildShell(input: DaemonInput, { store, paths, stateId }: Held, ended: 
     looks: openLooks({
       fleet: () => fleetOf(shell),
       now: platform.monotonicMs,
+      watches: true,
+      onLook: (task, changes) => void shell.loop.record(withdrawal(shell, task, changes)),
       site: project => {
         if (!project.policy) throw new Error(`'${project.name}' is not configured`)
         return projectSite(shell, project, project.policy, shell.env)
@@ -174,6 +180,7 @@ function buildShell(input: DaemonInput, { store, paths, stateId }: Held, ended: 
     version,
     pid: process.pid,
     admission: input.admission,
+    onBug: makeBugs(paths.dir, () => Date.now()),
   })
   return shell
 }
@@ -205,6 +212,7 @@ async function endAll(
   rmSync(paths.daemon, { force: true })
   await shell.loop.stop({ reason, limitMs: stopMs })
   shell.watch.close()
+  shell.looks.close()
   endSpares()
   await server.close()
   store.close()

@@ -6,25 +6,37 @@ import { BerthError } from '../core/errors.ts'
 import { type ProjectPolicy } from '../core/config.ts'
 
 const shellOwn = new Set(
-  '. : [ alias bg break case cd command continue do echo eval exec exit export false fg for getopts hash if jobs kill let printf pwd read readonly return set shift source test time times trap true type ulimit umask unset until wait while'.split(' '),
+  '. : [ alias bg break case cd command continue do echo eval exec exit export false fg for getopts hash if jobs kill let printf pwd read readonly return set shift source test time times trap true type ulimit umask unset until wait while'.split(
+    ' ',
+  ),
 )
 
 /**
  * Throws `gate-missing` for a gate whose first word is a program that the PATH does not have. Only plain words are
  * judged: what a shell would still change, a builtin, or a path that setup may make is left to the run.
  */
-export function requireGatePrograms(policy: Pick<ProjectPolicy, 'gates'>, env: { [name: string]: string | undefined }): void {
+export function requireGatePrograms(
+  policy: Pick<ProjectPolicy, 'gates'>,
+  env: { [name: string]: string | undefined },
+): void {
   for (const gate of policy.gates) {
     const program = programOf(gate.run)
     if (program === undefined || isThere(program, env)) continue
     const hint = `install '${program}', or change the gate in berth.toml`
-    throw new BerthError('gate-missing', `the gate '${gate.name}' needs '${program}', which is not installed`, hint)
+    throw new BerthError(
+      'gate-missing',
+      `the gate '${gate.name}' needs '${program}', which is not installed`,
+      hint,
+    )
   }
 }
 
 /** The first word of a simple shell line, after assignments; undefined where it is not plain. */
 export function programOf(line: string): string | undefined {
-  const [first] = line.trim().split(/\s+/).filter(word => !/^[A-Za-z_]\w*=[\w./:,@%+-]*$/.test(word))
+  const [first] = line
+    .trim()
+    .split(/\s+/)
+    .filter(word => !/^[A-Za-z_]\w*=[\w./:,@%+-]*$/.test(word))
   if (first === undefined || !/^[\w./:@%+-]+$/.test(first) || shellOwn.has(first)) return undefined
   if (first.includes('/') && !isAbsolute(first)) return undefined
   return first
@@ -32,7 +44,13 @@ export function programOf(line: string): string | undefined {
 
 function isThere(program: string, env: { [name: string]: string | undefined }): boolean {
   if (isAbsolute(program)) return isExecutable(program)
-  const names = [program, ...(env['PATHEXT'] ?? '').split(';').filter(Boolean).map(end => program + end)]
+  const names = [
+    program,
+    ...(env['PATHEXT'] ?? '')
+      .split(';')
+      .filter(Boolean)
+      .map(end => program + end),
+  ]
   const folders = (env['PATH'] ?? env['Path'] ?? '').split(delimiter).filter(Boolean)
   return folders.some(folder => names.some(name => isExecutable(join(folder, name))))
 }

@@ -11,7 +11,8 @@ import { call, type Wire } from './wire.ts'
 /** What answers requests: a daemon elsewhere, a loop in this process, or a look at the store. */
 export type Channel = {
   request(verb: Verb, params: object, onEvent?: (event: Event) => void): Promise<unknown>
-  close(how: 'move' | 'stop'): Promise<{ moved: boolean }>
+  /** Leaves. A loop hosted in this process moves to the background if something is still to be done (`moved`). */
+  close(): Promise<{ moved: boolean }>
 }
 
 /** What the loop writes into its state directory once it listens. */

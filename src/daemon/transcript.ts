@@ -19,9 +19,22 @@ export type Transcript = {
 }
 
 const kinds: Fact['kind'][] = [
-  'run.started', 'message.said', 'tool.called', 'question.asked', 'question.answered', 'question.expired',
-  'run.reported', 'run.limited', 'run.signed-out', 'engine.retried', 'output.dropped', 'commit.made', 'run.ending',
-  'run.exited', 'run.lost', 'run.collected',
+  'run.started',
+  'message.said',
+  'tool.called',
+  'question.asked',
+  'question.answered',
+  'question.expired',
+  'run.reported',
+  'run.limited',
+  'run.signed-out',
+  'engine.retried',
+  'output.dropped',
+  'commit.made',
+  'run.ending',
+  'run.exited',
+  'run.lost',
+  'run.collected',
 ]
 
 const outputBytesMax = 64 * 1024 * 1024
@@ -39,7 +52,10 @@ export function transcriptOf(
   return { run, task, attempt: index.attempt, events, output: spoke ? [] : outputOf(dir) }
 }
 
-function chosen(fleet: Fleet, { project, task, attempt }: { project: string; task: string; attempt: number | undefined }) {
+function chosen(
+  fleet: Fleet,
+  { project, task, attempt }: { project: string; task: string; attempt: number | undefined },
+) {
   const here = [...fleet.runs].filter(([, run]) => run.key.startsWith(`${project}/`))
   const own = here.filter(([, run]) => run.task === task)
   const found = own.findLast(([, run]) => attempt === undefined || run.attempt === attempt)
@@ -50,8 +66,15 @@ function chosen(fleet: Fleet, { project, task, attempt }: { project: string; tas
   }
   const known = fleet.tasks.has(`${project}/${task}`)
   if (known) throw new BerthError('not-found', `'${task}' has not run yet`, `berth show ${task}`)
-  const near = nearest(task, here.map(([, run]) => run.task))
-  throw new BerthError('not-found', `there is no task '${task}'`, near ? `berth transcript ${near}` : 'berth ls --all')
+  const near = nearest(
+    task,
+    here.map(([, run]) => run.task),
+  )
+  throw new BerthError(
+    'not-found',
+    `there is no task '${task}'`,
+    near ? `berth transcript ${near}` : 'berth ls --all',
+  )
 }
 
 function outputOf(dir: string): string[] {

@@ -39,7 +39,7 @@ async function landingInput(shell: Shell, of: OfTask, commit: string): Promise<L
     branch: record.workspace?.branch ?? '',
     target,
     ...(lastTip === undefined ? {} : { lastTip }),
-    gates: gatesOf(site, record),
+    gates: gatesOf(site.policy, record),
     secrets: secretsOf(site, record),
     pass: passNames(record, site.policy),
     portsTaken: portsTaken(shell, record),

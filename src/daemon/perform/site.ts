@@ -111,8 +111,8 @@ export function placeOf(site: Site, task: Task, attempt = task.runs.at(-1)?.atte
 const shortName = (ref: string): string => ref.replace(/^refs\/heads\//, '')
 
 /** The gates of a task: its own shell lines, or the project's. */
-export const gatesOf = (site: Site, task: Task): GatePolicy[] =>
+export const gatesOf = (policy: ProjectPolicy, task: Task): GatePolicy[] =>
   task.spec.gates?.map(run => ({ name: run, run, timeoutMs: commandTimeoutMs, mayWrite: false })) ??
-  site.policy.gates
+  policy.gates
 
 export const runOf = (task: Task, run: RunId): Run | undefined => task.runs.find(({ id }) => id === run)

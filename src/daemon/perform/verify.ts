@@ -23,7 +23,7 @@ export async function performVerify(
       place: placeOf(site, record),
       task: effect.task,
       commit: effect.commit,
-      gates: gatesOf(site, record),
+      gates: gatesOf(site.policy, record),
       uncommitted: done?.uncommitted ?? false,
       withheld: (done?.withheld ?? []).map(({ path }) => path),
     },

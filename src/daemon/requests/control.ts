@@ -9,6 +9,7 @@ import { type Stage, interrupt as byInterrupt, stageOf } from '../../core/stage.
 import { statusOf } from '../../core/status.ts'
 import { isGone, liveRun, type Task } from '../../core/task.ts'
 import { fleetOf, type Shell } from '../shell.ts'
+import { withdrawals } from '../withdrawn.ts'
 import { knownProject, refreshProject } from './project.ts'
 import { taskNamed } from './views.ts'
 import { until } from './until.ts'
@@ -120,7 +121,7 @@ export async function landTasks(shell: Shell, { repo, tasks: names, dryRun, by }
   const tasks = names.length === 0 ? own.filter(ready) : names.map(name => taskNamed(fleetOf(shell), project.id, name))
   for (const task of tasks) requireLandable(shell, task)
   if (dryRun) return { queued: tasks.map(task => ({ task: task.name, would: wouldText(shell, task) })) }
-  const fresh = await refreshProject(shell, repo)
+  const fresh = [...(await refreshProject(shell, repo)), ...(await withdrawals(shell, tasks))]
   shell.loop.record([...fresh, ...opening(shell, by), ...tasks.map(task => ({ kind: 'task.land-asked', by, ...of(task) }) as const)])
   return { queued: tasks.map(({ name }) => ({ task: name })) }
 }
