@@ -1,7 +1,7 @@
 // Watches live runs: the link to each supervisor, its output to facts, its end to `run.exited`. Nothing is polled.
 
 import { type Fact } from '../core/event.ts'
-import { type RunEnd } from '../core/outcome.ts'
+import { type RunEnd, type Usage } from '../core/outcome.ts'
 import { type Engine } from '../engines/engine.ts'
 import { connect, type SupervisorLink } from '../process/link.ts'
 import { lastLines, readOutput } from '../process/output.ts'
@@ -14,6 +14,8 @@ import { markerOf, type OfRun, type Clock } from './shell.ts'
 export type Watched = OfRun & {
   engine: Engine
   session?: string
+  /** Counted by the earlier runs of the session that it continues. */
+  earlier: Usage
   quietMs: number
   /** Offset up to which the output's facts are recorded. */
   mark: number
@@ -110,6 +112,7 @@ function attach(run: Watched, input: WatchInput): Attached {
       engine: run.engine,
       of,
       mark: run.mark,
+      earlier: run.earlier,
       ...(run.session === undefined ? {} : { session: run.session }),
     }),
     link: undefined,

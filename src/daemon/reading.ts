@@ -23,6 +23,7 @@ const pathsMax = 100
 type Told = {
   of: Of
   usage: Usage
+  earlier: Usage
   session: string | undefined
   activity: string
   tools: Map<string, Extract<Report, { is: 'tool' }>>
@@ -34,12 +35,20 @@ type Told = {
  * `mark` is the offset up to which facts were recorded before: those bytes are read again, to know what the
  * reader knew, and nothing of them is told.
  */
-export function openReading(input: { engine: Engine; of: Of; mark: number; session?: string }): Reading {
+export function openReading(input: {
+  engine: Engine
+  of: Of
+  mark: number
+  session?: string
+  /** Counted by the earlier runs of the session that it continues. */
+  earlier?: Usage
+}): Reading {
   const lines = makeLines()
   let state: ReadState = {}
   const told: Told = {
     of: input.of,
     usage: noUsage,
+    earlier: input.earlier ?? noUsage,
     session: input.session,
     activity: 'working',
     tools: new Map(),
@@ -91,7 +100,7 @@ function tell(report: Report, told: Told): Fact[] {
     case 'tool-ended':
       return toolEnded(report, told)
     case 'usage':
-      told.usage = report.total ? report.usage : sum(told.usage, report.usage)
+      told.usage = counted(report, told)
       return []
     case 'activity':
       if (told.activity === `${report.activity}: ${report.note}`) return []
@@ -138,6 +147,18 @@ const calledFact = (tool: Extract<Report, { is: 'tool' }>, of: Of): Extract<Fact
   id: tool.id,
   paths: tool.paths.slice(0, pathsMax),
   ...(tool.command === undefined ? {} : { command: tool.command.slice(0, textMax) }),
+})
+
+function counted({ usage, of }: Extract<Report, { is: 'usage' }>, told: Told): Usage {
+  if (of === 'call') return sum(told.usage, usage)
+  return of === 'run' ? usage : beyond(usage, told.earlier)
+}
+
+/** Never below zero: a program may have forgotten what it counted before. */
+const beyond = (whole: Usage, part: Usage): Usage => ({
+  usd: Math.max(0, whole.usd - part.usd),
+  inputTokens: Math.max(0, whole.inputTokens - part.inputTokens),
+  outputTokens: Math.max(0, whole.outputTokens - part.outputTokens),
 })
 
 const sum = (a: Usage, b: Usage): Usage => ({

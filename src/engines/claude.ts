@@ -138,7 +138,7 @@ function readAssistant(state: State, event: Json): Read {
   if (id === undefined || state.counted?.includes(id)) return { state, reports }
   const counted = [...(state.counted ?? []), id].slice(-20)
   const usage = { usd: 0, ...tokensOf(object(message, 'usage')) }
-  return { state: { ...state, counted }, reports: [...reports, { is: 'usage', usage, total: false }] }
+  return { state: { ...state, counted }, reports: [...reports, { is: 'usage', usage, of: 'call' }] }
 }
 
 function contentReport(content: Json): Report[] {
@@ -178,7 +178,7 @@ function readResult(state: State, event: Json): Read {
   const usage: Usage = { usd, ...tokensOf(object(event, 'usage')) }
   const denied = objects(event, 'permission_denials').map(denial => text(denial, 'tool_name') ?? 'unknown')
   const next = { ...state, terminal: terminalOf(event), denied: [...new Set(denied)] }
-  return { state: next, reports: [{ is: 'usage', usage, total: true }] }
+  return { state: next, reports: [{ is: 'usage', usage, of: 'run' }] }
 }
 
 /** `subtype` says "success" even of a refused request: only `is_error` counts. */

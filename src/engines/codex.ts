@@ -201,5 +201,5 @@ const usageOf = (usage: Json): Report => ({
     inputTokens: number(usage, 'input_tokens') ?? 0,
     outputTokens: number(usage, 'output_tokens') ?? 0,
   },
-  total: true,
+  of: 'session',
 })

@@ -48,7 +48,8 @@ export type Report =
   | { is: 'message'; role: 'agent' | 'thought' | 'user'; text: string }
   | { is: 'tool'; id: string; tool: string; paths: string[]; command?: string }
   | { is: 'tool-ended'; id: string; ok: boolean; exitCode?: number; paths: string[] }
-  | { is: 'usage'; usage: Usage; /** False: to be added to what was counted before. */ total: boolean }
+  /** Of one call, to be added; or all of this run; or all of its session, with the earlier runs that it continues. */
+  | { is: 'usage'; usage: Usage; of: 'call' | 'run' | 'session' }
   | { is: 'activity'; activity: 'working' | 'blocked' | 'done'; note: string }
   | { is: 'retrying'; status?: number; text: string }
   | { is: 'limited'; until: number | null; text: string }

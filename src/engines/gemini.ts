@@ -191,5 +191,5 @@ const usageOf = (stats: Json): Report => ({
     inputTokens: number(stats, 'input_tokens') ?? 0,
     outputTokens: number(stats, 'output_tokens') ?? 0,
   },
-  total: true,
+  of: 'run',
 })

@@ -153,7 +153,7 @@ function readFinish(state: State, part: Json): Read {
     inputTokens: inputs.reduce<number>((sum, count) => sum + (count ?? 0), 0),
     outputTokens: (number(tokens, 'output') ?? 0) + (number(tokens, 'reasoning') ?? 0),
   }
-  const reports: Report[] = [{ is: 'usage', usage, total: false }]
+  const reports: Report[] = [{ is: 'usage', usage, of: 'call' }]
   if (text(part, 'reason') !== 'stop') return { state, reports }
   return { state: { ...state, terminal: { ok: true, text: state.said ?? '' } }, reports }
 }

@@ -29,8 +29,8 @@ const output = Buffer.from(
     'noise é',
     '{"is":"tool","id":"t1","tool":"Edit","paths":["a.ts"]}',
     '{"is":"tool-ended","id":"t1","ok":true,"paths":["b.ts"]}',
-    '{"is":"usage","usage":{"usd":1,"inputTokens":2,"outputTokens":3},"total":false}',
-    '{"is":"usage","usage":{"usd":1,"inputTokens":2,"outputTokens":3},"total":false}',
+    '{"is":"usage","usage":{"usd":1,"inputTokens":2,"outputTokens":3},"of":"call"}',
+    '{"is":"usage","usage":{"usd":1,"inputTokens":2,"outputTokens":3},"of":"call"}',
     '{"is":"tool","id":"t2","tool":"Bash","paths":[],"command":"make"}',
     '{"is":"message","role":"agent","text":"bye"}',
   ].join('\n'),
@@ -75,4 +75,13 @@ test('lines of both streams are kept apart and end where their newline ends', ()
   expect(push(3, 'err', 'oops\r\n')).toEqual([{ text: 'oops', stream: 'err', end: 9, at: 1 }])
   expect(push(9, 'out', ' two\nthr')).toEqual([{ text: 'one two', stream: 'out', end: 14, at: 1 }])
   expect(lines.end()).toEqual([{ text: 'thr', stream: 'out', end: 17, at: 1 }])
+})
+
+test('a count of the whole session is what it says beyond the earlier runs of the session', () => {
+  const usage = { usd: 0, inputTokens: 2400, outputTokens: 68 }
+  const line = Buffer.from(`${JSON.stringify({ is: 'usage', usage, of: 'session' })}\n`)
+  const earlier = { usd: 0, inputTokens: 1200, outputTokens: 34 }
+  const reading = openReading({ engine, of, mark: 0, earlier })
+  reading.push([{ offset: 0, at: 5, stream: 'out', bytes: line }])
+  expect(reading.usage()).toEqual(earlier)
 })

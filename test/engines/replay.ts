@@ -67,7 +67,7 @@ function inShort(report: Report): string {
         .join(' ')
     case 'usage': {
       const { usd, inputTokens, outputTokens } = report.usage
-      return `${report.total ? 'used' : 'uses'} ${inputTokens}+${outputTokens} tokens, ${usd} usd`
+      return `${{ call: 'uses', run: 'used', session: 'session used' }[report.of]} ${inputTokens}+${outputTokens} tokens, ${usd} usd`
     }
     case 'activity':
       return `is ${report.activity}: ${report.note}`

@@ -2,7 +2,7 @@
 
 import { type Effect } from '../../core/effect.ts'
 import { type Fact } from '../../core/event.ts'
-import { noUsage } from '../../core/outcome.ts'
+import { noUsage, type Usage } from '../../core/outcome.ts'
 import { neverStarted, type Run } from '../../core/run.ts'
 import { type Task } from '../../core/task.ts'
 import { engineFor, engines } from '../../engines/index.ts'
@@ -130,9 +130,26 @@ export function watch(
     engine,
     quietMs: input.site.policy.quietMs,
     mark: input.mark,
+    earlier: earlierUsage(input.record, input.of.run),
     speaks: engine !== engines.command,
     ...(input.session === undefined ? {} : { session: input.session }),
   })
+}
+
+/** Of the runs before it whose session it continues: some programs count a session as a whole. */
+function earlierUsage(record: Task, id: string): Usage {
+  const resume = runOf(record, id)?.resume
+  return record.runs
+    .filter(run => run.id !== id && resume !== undefined && run.session === resume)
+    .map(run => run.usage)
+    .reduce(
+      (sum, { usd, inputTokens, outputTokens }) => ({
+        usd: sum.usd + usd,
+        inputTokens: sum.inputTokens + inputTokens,
+        outputTokens: sum.outputTokens + outputTokens,
+      }),
+      noUsage,
+    )
 }
 
 const refused = (of: OfRun, reason: 'engine-missing' | 'exit', evidence: string): Fact => ({
