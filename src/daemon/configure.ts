@@ -79,27 +79,20 @@ type Own = { source: string; target: string; layer?: Layer; include: string[] }
 const hopsMax = 3
 
 async function readOwn(repo: Repository, above: Layer[]): Promise<Own> {
-  const remote = last(above, 'remote')
+  const checkout = checkoutOf(repo)
   const told = last(above, 'target')
-  const checkout = await ofCheckout(repo)
-  let wanted = told ?? checkout.layer?.settings.target ?? null
+  const remote = last(above, 'remote') ?? checkout.hint('remote') ?? 'origin'
+  let wanted = told ?? checkout.hint('target') ?? null
   for (let hop = 0; ; hop++) {
-    const target = await findTarget(repo, {
-      target: wanted,
-      remote: remote ?? checkout.layer?.settings.remote ?? 'origin',
-    })
+    const target = await findTarget(repo, { target: wanted, remote })
     if (target.is === 'missing') throw new BerthError('config', target.what, target.hint)
     const found = await ofCommit(repo, target.branch)
-    const own = found ?? checkout
     const next = found?.layer?.settings.target
     if (told !== undefined || next === undefined || next === target.branch)
-      return { ...own, target: target.branch }
+      return { ...(found ?? checkout.own()), target: target.branch }
     if (hop === hopsMax) {
-      throw new BerthError(
-        'config',
-        `the targets that berth.toml names lead in a circle, at '${next}'`,
-        'berth config',
-      )
+      const message = `the targets that berth.toml names lead in a circle, at '${next}'`
+      throw new BerthError('config', message, 'berth config')
     }
     wanted = next
   }
@@ -111,14 +104,39 @@ const last = (layers: Layer[], key: 'target' | 'remote'): string | undefined =>
 const fileName = 'berth.toml'
 const includeName = '.worktreeinclude'
 
-/** The person's checkout: what counts while the target has no berth.toml. */
-async function ofCheckout(repo: Repository): Promise<Own> {
+/**
+ * The person's checkout: what counts while the target has no berth.toml. Until then only its target and remote are
+ * asked of it, and a mistake in it is nobody's business.
+ */
+function checkoutOf(repo: Repository): {
+  hint: (key: 'target' | 'remote') => string | undefined
+  own: () => Own
+} {
   const folder = repo.worktree ?? (repo.bare ? undefined : repo.root)
-  if (folder === undefined) return { source: 'none', target: '', include: [] }
-  const text = readIfThere(join(folder, fileName))?.toString('utf8')
-  const include = readIfThere(join(folder, includeName))?.toString('utf8')
-  const source = text === undefined ? 'none' : `${fileName} of the checkout`
-  return { ...ownOf(text, source, join(folder, fileName)), include: includeLines(include) }
+  const read = (name: string) =>
+    folder === undefined ? undefined : readIfThere(join(folder, name))?.toString('utf8')
+  const text = read(fileName)
+  return {
+    hint: key => {
+      const value = lenient(text)[key]
+      return typeof value === 'string' ? value : undefined
+    },
+    own: () => {
+      const source = text === undefined ? 'none' : `${fileName} of the checkout`
+      return {
+        ...ownOf(text, source, join(folder ?? '', fileName)),
+        include: includeLines(read(includeName)),
+      }
+    },
+  }
+}
+
+function lenient(text: string | undefined): { [key: string]: unknown } {
+  try {
+    return parse(text ?? '')
+  } catch {
+    return {}
+  }
 }
 
 /** Undefined: the commit has no berth.toml. */

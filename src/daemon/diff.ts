@@ -29,7 +29,7 @@ export async function taskDiff(
   const worktree = task.worktree === null ? undefined : inDirectory(repo, task.worktree)
   const head = worktree ? 'HEAD' : await tipOf(repo, task)
   const base = await baseOf(repo, worktree ?? repo, { head, base: task.base })
-  const options = colour ? ['--color=always'] : ['--color=no']
+  const options = colour ? ['--color=always'] : ['--color=never']
   if (worktree) {
     const changes = await changesSince(worktree, base)
     if (changes.is === 'unknown')
