@@ -141,9 +141,9 @@ function add(load: Load, task: Task): void {
 
 function holdsSlot(fleet: Fleet, task: Task, stage: Stage): boolean {
   switch (stage.is) {
-    case 'preparing':
     case 'collecting':
       return true
+    case 'preparing':
     case 'verifying':
       return shut(fleet, task) === undefined
     case 'alive':

@@ -306,7 +306,7 @@ function* land({ world, of }: Scene, { commit, tip, merge }: Effect & { do: 'lan
   return [landed]
 }
 
-function* teardown({ world, key, of, script, task, now }: Scene, { mode }: Effect & { do: 'teardown' }): Act {
+function* teardown({ world, key, of, script, task }: Scene, { mode }: Effect & { do: 'teardown' }): Act {
   const tree = world.trees.get(key)
   const refused = (code: string): Fact[] => [
     { kind: 'teardown.refused', code, reason: code, losses: [], holders: [], ...of },
