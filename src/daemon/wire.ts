@@ -59,7 +59,8 @@ export function wireOf(socket: Socket): Wire {
     send: message => !closed && socket.writable && (socket.write(JSON.stringify(message) + '\n'), true),
     onMessage: listen => {
       listener = listen
-      while (listener && queue.length > 0) listener(queue.shift())
+      // A listener may leave its place to another one.
+      for (let given = listener; given && queue.length > 0; given = listener) given(queue.shift())
     },
     onClose: listen => void (closed ? listen() : closing.push(listen)),
     close: () => void socket.end(),
