@@ -37,7 +37,13 @@ export function expireAbandoned(shell: Shell): NodeJS.Timeout {
       const run = task && latestRun(task)
       const question = run && isAlive(run) ? openQuestion(run) : undefined
       if (!task || !run || !question || shell.asking.has(question.id)) continue
-      facts.push({ kind: 'question.expired', project: task.project, task: task.name, run: run.id, id: question.id })
+      facts.push({
+        kind: 'question.expired',
+        project: task.project,
+        task: task.name,
+        run: run.id,
+        id: question.id,
+      })
     }
     if (facts.length > 0 && !shell.ended.aborted) shell.loop.record(facts)
   }, askAgainMs).unref()

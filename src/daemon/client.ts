@@ -146,7 +146,9 @@ const start = async (dir: string, input: ClientInput, keep: boolean): Promise<vo
 const noDaemon = (dir: string, inside: boolean): BerthError =>
   new BerthError(
     'daemon-down',
-    inside ? 'no daemon answers for this run' : `the loop of '${dir}' is held by a process that does not answer`,
+    inside
+      ? 'no daemon answers for this run'
+      : `the loop of '${dir}' is held by a process that does not answer`,
     inside ? undefined : 'berth daemon status',
   )
 
@@ -158,4 +160,3 @@ const notInside = (verb: Verb): BerthError =>
   )
 
 const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
-

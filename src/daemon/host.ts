@@ -42,7 +42,12 @@ async function request(
 }
 
 /** Leaves the work to a background loop if there is any left (docs/decisions/0024). */
-async function close(dir: string, input: HostInput, daemon: Daemon, leave: () => void): Promise<{ moved: boolean }> {
+async function close(
+  dir: string,
+  input: HostInput,
+  daemon: Daemon,
+  leave: () => void,
+): Promise<{ moved: boolean }> {
   leave()
   if (daemon.admission() === 'closed') await daemon.finish(finishMs)
   if (!daemon.isBusy()) {

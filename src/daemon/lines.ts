@@ -2,7 +2,12 @@
 // however they were cut.
 
 export type Chunk = { offset: number; at: number; stream: 'out' | 'err' | 'pty'; bytes: Uint8Array }
-export type Line = { text: string; stream: 'out' | 'err'; /** Just after its newline. */ end: number; at: number }
+export type Line = {
+  text: string
+  stream: 'out' | 'err'
+  /** Just after its newline. */ end: number
+  at: number
+}
 
 /** A longer line is cut here; what follows counts as a line of its own. */
 export const lineBytesMax = 8 * 1024 * 1024

@@ -85,7 +85,9 @@ function changesOf(state: State, task: Task): Promise<Look> {
   const project = input.fleet().projects.get(task.project)
   const next: Kept = { at: now, look: Promise.resolve({ differences: [] }) }
   if (project)
-    next.look = state.queue(() => lookAt(state, { project, task, kept: next })).catch(() => ({ differences: [] }))
+    next.look = state
+      .queue(() => lookAt(state, { project, task, kept: next }))
+      .catch(() => ({ differences: [] }))
   kept.set(task.key, next)
   return next.look
 }
@@ -145,7 +147,12 @@ async function compare(
   return reconcile(await input.site(project), reconcileRecords(input.fleet(), project.id), { fix: false })
 }
 
-export type ReconcileRecord = WorkspaceRecord & { task: string; removing: boolean; preparing: boolean; commit?: string }
+export type ReconcileRecord = WorkspaceRecord & {
+  task: string
+  removing: boolean
+  preparing: boolean
+  commit?: string
+}
 
 /** Everything that the records say should be there. */
 export const reconcileRecords = (fleet: Fleet, project: string): ReconcileRecord[] =>

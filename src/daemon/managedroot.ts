@@ -9,7 +9,8 @@ export type ManagedRoot = { root: string; /** Why it is not beside the repositor
 
 /** Read by agents from every parent folder: a worktree below would get another project's instructions. */
 const instructions = ['CLAUDE.md', 'AGENTS.md', 'GEMINI.md', 'CLAUDE.local.md']
-const synced = /^(Dropbox.*|OneDrive.*|iCloud.*|Google ?Drive.*|GoogleDrive.*|Mobile Documents|Nextcloud|pCloud.*)$/i
+const synced =
+  /^(Dropbox.*|OneDrive.*|iCloud.*|Google ?Drive.*|GoogleDrive.*|Mobile Documents|Nextcloud|pCloud.*)$/i
 
 /** Docs/decisions/0034. Looks, makes nothing. */
 export function managedRoot(repo: Pick<Repository, 'root' | 'id' | 'bare'>, paths: StatePaths): ManagedRoot {

@@ -86,7 +86,11 @@ export function openWatch(input: WatchInput): Watch {
       await attached.over
       return true
     },
-    input: async (run, text) => (await runs.get(run)?.link?.input(text).catch(() => false)) ?? false,
+    input: async (run, text) =>
+      (await runs
+        .get(run)
+        ?.link?.input(text)
+        .catch(() => false)) ?? false,
     watches: run => runs.has(run),
     close: () => {
       for (const attached of runs.values()) {

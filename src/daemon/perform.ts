@@ -16,7 +16,10 @@ export const makePerform =
   (shell: Shell): Perform =>
   async (effect, { signal, record }) => {
     // Facts of an effect under way reach the log before the effect goes on.
-    const voice = { signal, onFact: async (fact: Parameters<typeof record>[0][number]) => void record([fact]) }
+    const voice = {
+      signal,
+      onFact: async (fact: Parameters<typeof record>[0][number]) => void record([fact]),
+    }
     switch (effect.do) {
       case 'prepare':
         return performPrepare(shell, effect, voice)

@@ -61,7 +61,10 @@ export function openQuiet(input: QuietInput): Quiet {
     }
     told = true
     const words = input.lastWords()
-    report('quiet', `nothing was heard for ${Math.round((now - last) / 1_000)} s${words && `; last: ${words}`}`)
+    report(
+      'quiet',
+      `nothing was heard for ${Math.round((now - last) / 1_000)} s${words && `; last: ${words}`}`,
+    )
   }
   arm(input.quietMs)
   return {

@@ -140,7 +140,10 @@ function toolEnded(report: Extract<Report, { is: 'tool-ended' }>, told: Told): F
   ]
 }
 
-const calledFact = (tool: Extract<Report, { is: 'tool' }>, of: Of): Extract<Fact, { kind: 'tool.called' }> => ({
+const calledFact = (
+  tool: Extract<Report, { is: 'tool' }>,
+  of: Of,
+): Extract<Fact, { kind: 'tool.called' }> => ({
   kind: 'tool.called',
   ...of,
   tool: tool.tool,

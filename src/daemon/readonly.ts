@@ -52,7 +52,12 @@ const noLoop = (): BerthError => new BerthError('daemon-down', 'no daemon runs',
 
 function openIfThere(dir: string, now: () => number): Store | undefined {
   try {
-    return openStore(dir, { readOnly: true, now, host: hostname(), isNetworkFileSystem: platform.isNetworkFileSystem })
+    return openStore(dir, {
+      readOnly: true,
+      now,
+      host: hostname(),
+      isNetworkFileSystem: platform.isNetworkFileSystem,
+    })
   } catch (error) {
     if (error instanceof BerthError && error.code === 'not-found') return undefined
     throw error
@@ -62,10 +67,12 @@ function openIfThere(dir: string, now: () => number): Store | undefined {
 function readerOf(dir: string, { env, now }: Input, fleet: Fleet, stateId: string): Reader {
   const clock = clockOf(fleet, { wall: now(), monotonic: platform.monotonicMs(), boot: platform.bootId() })
   const paths = statePaths(dir)
-  const at = (folder: string): Promise<Repository> => openRepository(folder, { env, hooksDir: paths.emptyHooks })
+  const at = (folder: string): Promise<Repository> =>
+    openRepository(folder, { env, hooksDir: paths.emptyHooks })
   const site = async (id: string): Promise<Site> => {
     const project = fleet.projects.get(id)
-    if (!project?.policy) throw new BerthError('config', 'its repository has not been configured', 'berth config')
+    if (!project?.policy)
+      throw new BerthError('config', 'its repository has not been configured', 'berth config')
     return {
       repo: await at(project.root),
       lock: makeRepositoryLock(lockMs),

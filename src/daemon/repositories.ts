@@ -71,4 +71,3 @@ function personOf(
   person.catch(() => persons.delete(key))
   return person
 }
-

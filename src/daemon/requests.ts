@@ -6,10 +6,24 @@ import { type Event } from '../core/event.ts'
 import { isAlive } from '../core/run.ts'
 import { latestRun } from '../core/task.ts'
 import { projectSite } from './perform/site.ts'
-import { answerItem, interruptCall, landTasks, pauseFleet, resumeTasks, retryTasks, stopTasks } from './requests/control.ts'
+import {
+  answerItem,
+  interruptCall,
+  landTasks,
+  pauseFleet,
+  resumeTasks,
+  retryTasks,
+  stopTasks,
+} from './requests/control.ts'
 import { follow } from './requests/follow.ts'
 import { ask, report } from './requests/inside.ts'
-import { purgeProject, reconcileProject, removeSavedWork, removeTasks, restoreWork } from './requests/removal.ts'
+import {
+  purgeProject,
+  reconcileProject,
+  removeSavedWork,
+  removeTasks,
+  restoreWork,
+} from './requests/removal.ts'
 import { submit } from './requests/submit.ts'
 import { listItems, listSaved, listTasks, type Reader, showTask } from './requests/views.ts'
 import { type Caller, type Handle } from './server.ts'
@@ -37,26 +51,30 @@ const ending: readonly Verb[] = ['status', 'handOver', 'stopDaemon']
 
 type Asked = { verb: Verb; params: never; caller: Caller; stream: (event: Event) => void }
 
-async function answer(shell: Shell, lifetime: Lifetime, { verb, params, caller, stream }: Asked): Promise<unknown> {
-    switch (verb) {
-      case 'submit':
-        return submit(shell, params, caller)
-      case 'follow':
-        return follow(shell, params, caller, stream)
-      case 'ask':
-        return ask(shell, params, caller)
-      case 'report':
-        return report(shell, params)
-      case 'status':
-        return status(shell, lifetime)
-      case 'handOver':
-        lifetime.end('handed over')
-        return {}
-      case 'stopDaemon':
-        return stopDaemon(params, lifetime)
-      default:
-        return steer(shell, verb, params)
-    }
+async function answer(
+  shell: Shell,
+  lifetime: Lifetime,
+  { verb, params, caller, stream }: Asked,
+): Promise<unknown> {
+  switch (verb) {
+    case 'submit':
+      return submit(shell, params, caller)
+    case 'follow':
+      return follow(shell, params, caller, stream)
+    case 'ask':
+      return ask(shell, params, caller)
+    case 'report':
+      return report(shell, params)
+    case 'status':
+      return status(shell, lifetime)
+    case 'handOver':
+      lifetime.end('handed over')
+      return {}
+    case 'stopDaemon':
+      return stopDaemon(params, lifetime)
+    default:
+      return steer(shell, verb, params)
+  }
 }
 
 async function steer(shell: Shell, verb: Verb, params: never): Promise<unknown> {
@@ -115,7 +133,8 @@ const readerOf = (shell: Shell): Reader => ({
   at: dir => shell.repositories.at(dir, shell.env),
   site: async id => {
     const project = fleetOf(shell).projects.get(id)
-    if (!project?.policy) throw new BerthError('config', 'its repository has not been configured', 'berth config')
+    if (!project?.policy)
+      throw new BerthError('config', 'its repository has not been configured', 'berth config')
     return projectSite(shell, project, project.policy, shell.env)
   },
 })
@@ -140,7 +159,10 @@ function status(shell: Shell, { since, foreground }: Lifetime): DaemonStatus {
   }
 }
 
-async function stopDaemon({ stopRuns }: Requests['stopDaemon']['params'], lifetime: Lifetime): Promise<object> {
+async function stopDaemon(
+  { stopRuns }: Requests['stopDaemon']['params'],
+  lifetime: Lifetime,
+): Promise<object> {
   if (stopRuns) await lifetime.stopRuns()
   lifetime.end('stopped')
   return {}

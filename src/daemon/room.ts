@@ -29,7 +29,8 @@ export function watchRoom(shell: Shell): void {
   if (isHeld(shell)) arm()
 }
 
-const isHeld = (shell: Shell): boolean => [...liveTasks(fleetOf(shell))].some(({ held }) => held?.reason === 'disk')
+const isHeld = (shell: Shell): boolean =>
+  [...liveTasks(fleetOf(shell))].some(({ held }) => held?.reason === 'disk')
 
 const released = (shell: Shell): Fact[] =>
   [...liveTasks(fleetOf(shell))].flatMap(task => {

@@ -5,14 +5,18 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { type Environment } from '../workspace/environment.ts'
 
-const secretName = /KEY|TOKEN|SECRET|PASS(WORD|WD|PHRASE)?$|PASSWORD|CREDENTIAL|AUTH|PRIVATE|DSN|COOKIE|SESSION/i
-const harmlessName = /^(SSH_AUTH_SOCK|GIT_CONFIG_KEY_\d+|XAUTHORITY|DESKTOP_SESSION|XDG_SESSION_\w+|AUTHOR\w*)$/i
+const secretName =
+  /KEY|TOKEN|SECRET|PASS(WORD|WD|PHRASE)?$|PASSWORD|CREDENTIAL|AUTH|PRIVATE|DSN|COOKIE|SESSION/i
+const harmlessName =
+  /^(SSH_AUTH_SOCK|GIT_CONFIG_KEY_\d+|XAUTHORITY|DESKTOP_SESSION|XDG_SESSION_\w+|AUTHOR\w*)$/i
 const lengthMin = 8
 
 /** Values of variables with the name of a secret. Paths and plain words are left alone: they would blot out text. */
 export const secretValues = (env: Environment): string[] =>
   Object.entries(env).flatMap(([name, value]) =>
-    value !== undefined && secretName.test(name) && !harmlessName.test(name) && isOpaque(value) ? [value] : [],
+    value !== undefined && secretName.test(name) && !harmlessName.test(name) && isOpaque(value)
+      ? [value]
+      : [],
   )
 
 /** Secrets in the `.env` files of a folder: only what looks like one by its name. */

@@ -17,7 +17,9 @@ export function withdrawal(shell: Shell, before: Task, seen: Seen): Fact[] {
   if (task?.verification?.is !== 'ready' || !project || isBusy(shell, task)) return []
   const { commit } = task.verification
   const reason = reasonOf(task, project, commit, seen)
-  return reason === undefined ? [] : [{ kind: 'task.withdrawn', project: task.project, task: task.name, commit, reason }]
+  return reason === undefined
+    ? []
+    : [{ kind: 'task.withdrawn', project: task.project, task: task.name, commit, reason }]
 }
 
 /** Looks at the worktrees of these tasks now. What cannot be found out withdraws nothing: landing looks again. */
@@ -40,7 +42,8 @@ const isBusy = (shell: Shell, task: Task): boolean =>
   shell.loop.inFlight().some(effect => effect.project === task.project && effect.task === task.name)
 
 function reasonOf(task: Task, project: Project, commit: string, seen: Seen): string | undefined {
-  if (seen.head !== commit) return `its branch is at ${seen.head.slice(0, 10)}, and ${commit.slice(0, 10)} was ready`
+  if (seen.head !== commit)
+    return `its branch is at ${seen.head.slice(0, 10)}, and ${commit.slice(0, 10)} was ready`
   const mayWrite = project.policy !== undefined && gatesOf(project.policy, task).some(gate => gate.mayWrite)
   if (!seen.dirty || mayWrite || hasWithheld(task)) return undefined
   return 'its worktree has changes that are not committed'

@@ -97,9 +97,24 @@ test('a question survives the daemon: the agent asks on, and the answer reaches 
     `#!/bin/sh\nberth ask "Which colour?" --choice red --choice blue > colour.txt && git add colour.txt && git commit -qm colour\n`,
   )
   await world.berth(['daemon', 'start'])
-  await world.berth(['run', '--command', agent, '--name', 'x', '--land', 'auto', '--repo', repo, '--detach', 'go'])
+  await world.berth([
+    'run',
+    '--command',
+    agent,
+    '--name',
+    'x',
+    '--land',
+    'auto',
+    '--repo',
+    repo,
+    '--detach',
+    'go',
+  ])
   const item = await until('the question', async () => (await world.items(repo))[0])
-  expect(item).toMatchObject({ kind: 'decide', question: { text: 'Which colour?', choices: ['red', 'blue'] } })
+  expect(item).toMatchObject({
+    kind: 'decide',
+    question: { text: 'Which colour?', choices: ['red', 'blue'] },
+  })
   expect(await world.task(repo, 'x')).toMatchObject({ status: 'waiting', waitsFor: 'person' })
   kill(daemonOf(world).pid)
   expect((await world.items(repo)).map(each => each.id)).toEqual([item.id])

@@ -12,14 +12,28 @@ test('64 tasks at once all land, with exact refs and registry', { timeout: 300_0
     (_, i) => `## t${i}: task ${i}\ncommand: echo ${i} > new${i}.txt\n\nDo it.\n`,
   )
   const file = world.write(join(world.dir, 'tasks.md'), tasks.join('\n'))
-  const ran = await world.berth(['run', '-f', file, '--jobs', '64', '--land', 'auto', '--gate', 'true', '--repo', repo])
+  const ran = await world.berth([
+    'run',
+    '-f',
+    file,
+    '--jobs',
+    '64',
+    '--land',
+    'auto',
+    '--gate',
+    'true',
+    '--repo',
+    repo,
+  ])
   expect(ran).toMatchObject({ code: 0 })
   expect(ran.err).not.toMatch(/lock/i)
   const refs = world.git(repo, 'for-each-ref', '--format=%(refname)').trim().split('\n')
   expect(refs).toEqual(['refs/heads/main'])
   expect(world.git(repo, 'worktree', 'list', '--porcelain').match(/^worktree /gm)).toHaveLength(1)
   const files = world.git(repo, 'ls-tree', '--name-only', 'main').trim().split('\n')
-  expect(files.toSorted()).toEqual(['app.txt', ...Array.from({ length: 64 }, (_, i) => `new${i}.txt`)].toSorted())
+  expect(files.toSorted()).toEqual(
+    ['app.txt', ...Array.from({ length: 64 }, (_, i) => `new${i}.txt`)].toSorted(),
+  )
   const landed = (await world.facts(repo)).filter(fact => fact.kind === 'landing.landed')
   expect(new Set(landed.map(fact => fact.task)).size).toBe(64)
   expect(landed).toHaveLength(64)

@@ -16,8 +16,22 @@ test('a newer client makes the older daemon hand over, and its runs stay with th
   )
   const newer = upgraded(world, '99.0.0')
   await world.berth(['daemon', 'start'])
-  await world.berth(['run', '--command', agent, '--name', 'x', '--land', 'auto', '--repo', repo, '--detach', 'go'])
-  await until('the run to start', async () => (await world.facts(repo)).some(fact => fact.kind === 'run.started'))
+  await world.berth([
+    'run',
+    '--command',
+    agent,
+    '--name',
+    'x',
+    '--land',
+    'auto',
+    '--repo',
+    repo,
+    '--detach',
+    'go',
+  ])
+  await until('the run to start', async () =>
+    (await world.facts(repo)).some(fact => fact.kind === 'run.started'),
+  )
   const before = daemonOf(world)
   expect(before.version).toBe(version)
   expect(await run(newer, ['daemon', 'start'], world)).toBe(0)
@@ -50,7 +64,10 @@ function upgraded(world: World, wanted: string, contract?: string): string {
   symlinkSync(join(dirname(main), '..', 'node_modules'), join(world.dir, 'newer', 'node_modules'))
   for (const name of readdirSync(dist).filter(each => each.endsWith('.mjs'))) {
     const file = join(dist, name)
-    const text = readFileSync(file, 'utf8').replaceAll(`const version = "${version}"`, `const version = "${wanted}"`)
+    const text = readFileSync(file, 'utf8').replaceAll(
+      `const version = "${version}"`,
+      `const version = "${wanted}"`,
+    )
     writeFileSync(file, contract === undefined ? text : text.replaceAll('const contract = 1', contract))
   }
   return join(dist, 'main.mjs')
@@ -58,5 +75,8 @@ function upgraded(world: World, wanted: string, contract?: string): string {
 
 const run = (file: string, args: string[], world: World): Promise<number | null> =>
   new Promise(resolve =>
-    spawn(process.execPath, [file, ...args], { cwd: world.dir, env: world.env, stdio: 'ignore' }).on('close', resolve),
+    spawn(process.execPath, [file, ...args], { cwd: world.dir, env: world.env, stdio: 'ignore' }).on(
+      'close',
+      resolve,
+    ),
   )

@@ -34,8 +34,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true })
 })
 
-const dial = (stateId = 'one') =>
-  call(join(dir, 's'), { stateId, version: '1.0.0', limitMs: 5_000 })
+const dial = (stateId = 'one') => call(join(dir, 's'), { stateId, version: '1.0.0', limitMs: 5_000 })
 
 const nextMessage = (wire: { onMessage(listener: (message: unknown) => void): void }) =>
   new Promise(resolve => wire.onMessage(resolve))
@@ -84,7 +83,13 @@ test('what is no hello, and what is no JSON, closes the connection', async () =>
 })
 
 test('another contract may only ask what never changes', async () => {
-  const hello = JSON.stringify({ berth: 1, contract: contract + 1, stateId: 'one', version: '9', role: 'client' })
+  const hello = JSON.stringify({
+    berth: 1,
+    contract: contract + 1,
+    stateId: 'one',
+    version: '9',
+    role: 'client',
+  })
   const socket = connect(join(dir, 's'))
   const lines = new Promise<string[]>(resolve => {
     let got = ''

@@ -33,7 +33,13 @@ export async function performCollect(
   const of = { project, task, run: id }
   const run = runOf(record, id)
   if (!run || record.workspace?.phase !== 'ready' || run.state.phase !== 'over')
-    return [{ kind: 'run.collected', ...of, outcome: { is: 'unknown', step: 'collect', reason: 'its workspace is gone' } }]
+    return [
+      {
+        kind: 'run.collected',
+        ...of,
+        outcome: { is: 'unknown', step: 'collect', reason: 'its workspace is gone' },
+      },
+    ]
   const ground: Ground = { shell, site, record, run, of, path: record.workspace.path }
   const left = await endTree(ground)
   if (left !== undefined) return [collected(of, { is: 'unknown', step: 'kill', reason: left })]
@@ -41,7 +47,8 @@ export async function performCollect(
   const worktree = inDirectory(site.repo, ground.path)
   const changes = await changesSince(worktree, base, { signal: voice.signal })
   if (voice.signal.aborted) return []
-  if (changes.is === 'unknown') return [collected(of, { is: 'unknown', step: 'changes', reason: changes.reason })]
+  if (changes.is === 'unknown')
+    return [collected(of, { is: 'unknown', step: 'changes', reason: changes.reason })]
   const outcome = await outcomeOf(ground, changes, base)
   const facts = await workFacts(ground, changes, base, outcome.is === 'done' ? outcome.commit : undefined)
   return [...facts, collected(of, outcome)]
@@ -49,7 +56,8 @@ export async function performCollect(
 
 /** All that the run started and that still lives; why not, if something cannot be ended. */
 async function endTree({ shell, site, record, run, path }: Ground): Promise<string | undefined> {
-  const pids = run.pid !== undefined && run.startedAt !== undefined ? [{ pid: run.pid, start: run.startedAt }] : []
+  const pids =
+    run.pid !== undefined && run.startedAt !== undefined ? [{ pid: run.pid, start: run.startedAt }] : []
   const marked = await platform.endTree({ marker: markerOf(shell, run.id), leaders: pids }, treeLimits)
   const holders = platform.holdersOf(path, {
     marker: workspaceMark(site, record.name),
@@ -86,16 +94,26 @@ async function afterBad(
   if (end.is === 'cut-off')
     return { is: 'failed', reason: end.reason, evidence: end.reason, transient: true, escaped }
   const cause = end.cause === undefined ? {} : { cause: end.cause }
-  return { is: 'failed', reason: end.reason, evidence: end.evidence, transient: end.transient, escaped, ...cause }
+  return {
+    is: 'failed',
+    reason: end.reason,
+    evidence: end.evidence,
+    transient: end.transient,
+    escaped,
+    ...cause,
+  }
 }
 
 async function afterGood(ground: Ground, changes: Counted, base: string, denied: string[]): Promise<Outcome> {
   if (!hasWork(changes)) return { is: 'no-work', denied, escaped: await escapedPaths(ground) }
   const worktree = inDirectory(ground.site.repo, ground.path)
-  const left = changes.dirty ? await commitRest(ground, changes) : { commit: changes.head, files: 0, withheld: [] }
+  const left = changes.dirty
+    ? await commitRest(ground, changes)
+    : { commit: changes.head, files: 0, withheld: [] }
   const counted = left.files > 0 ? await changesSince(worktree, base) : changes
   if (counted.is === 'unknown') return { is: 'unknown', step: 'changes', reason: counted.reason }
-  if (left.commit === base && left.withheld.length === 0) return { is: 'no-work', denied, escaped: await escapedPaths(ground) }
+  if (left.commit === base && left.withheld.length === 0)
+    return { is: 'no-work', denied, escaped: await escapedPaths(ground) }
   const { files, insertions, deletions, commits } = counted
   return {
     is: 'done',
@@ -122,7 +140,8 @@ async function commitRest(
     identity: identityOf(record.name),
     message: `berth: uncommitted work of ${record.name}#${run.attempt}`,
     ledger: readLedger(site, record.name).map(({ path: known }) => known),
-    isSecret: bytes => secrets.some(secret => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(secret)),
+    isSecret: bytes =>
+      secrets.some(secret => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(secret)),
   })
 }
 

@@ -21,7 +21,13 @@ export type Prepared =
   /** `code` is a reason code of core/api.ts. */
   | { is: 'refused'; code: 'engine-missing' | 'exit'; reason: string }
 
-type Ground = { shell: Shell; site: Site; task: Task; run: Run; workspace: Task['workspace'] & { phase: 'ready' } }
+type Ground = {
+  shell: Shell
+  site: Site
+  task: Task
+  run: Run
+  workspace: Task['workspace'] & { phase: 'ready' }
+}
 
 const terminal = { cols: 120, rows: 30 }
 
@@ -126,8 +132,12 @@ function programOf(
 }
 
 /** As a shell would find it: a path is seen from `cwd`, a bare name looked for on PATH. */
-export function findProgram(name: string, { PATH, cwd }: { PATH: string | undefined; cwd: string }): string | undefined {
-  if (name.includes('/') || isAbsolute(name)) return isFile(resolve(cwd, name)) ? resolve(cwd, name) : undefined
+export function findProgram(
+  name: string,
+  { PATH, cwd }: { PATH: string | undefined; cwd: string },
+): string | undefined {
+  if (name.includes('/') || isAbsolute(name))
+    return isFile(resolve(cwd, name)) ? resolve(cwd, name) : undefined
   return (PATH ?? '')
     .split(delimiter)
     .filter(folder => isAbsolute(folder))
@@ -188,4 +198,3 @@ function parse(text: string): unknown {
     return undefined
   }
 }
-

@@ -53,13 +53,20 @@ async function begin(shell: Shell, ground: Ground & { signal: AbortSignal }): Pr
   const launch = await prepareLaunch({ shell, site, task: record, run, workspace })
   const found = await head
   if (launch.is === 'refused') return [refused(of, launch.code, launch.reason)]
-  if (found.is !== 'head') return [refused(of, 'exit', `the worktree '${workspace.path}' has no commit to start from`)]
+  if (found.is !== 'head')
+    return [refused(of, 'exit', `the worktree '${workspace.path}' has no commit to start from`)]
   const started = await startSupervisor(launch.spec, { supervisorFile: shell.supervisorFile, signal })
   if (started.is === 'failed') {
     if (signal.aborted) return []
     return [refused(of, started.missing ? 'engine-missing' : 'exit', started.reason)]
   }
-  watch(shell, { of, record, site, mark: 0, ...(launch.session === undefined ? {} : { session: launch.session }) })
+  watch(shell, {
+    of,
+    record,
+    site,
+    mark: 0,
+    ...(launch.session === undefined ? {} : { session: launch.session }),
+  })
   return [
     {
       kind: 'run.started',

@@ -42,7 +42,14 @@ export async function performTeardown(
 function trashOf(shell: Shell, { project, name, workspace }: Task): string | undefined {
   const from = workspace?.since.seq
   if (from === undefined) return undefined
-  const moved = shell.store.read({ project, task: name, kinds: ['workspace.aside'], from, newestFirst: true, limit: 1 })
+  const moved = shell.store.read({
+    project,
+    task: name,
+    kinds: ['workspace.aside'],
+    from,
+    newestFirst: true,
+    limit: 1,
+  })
   for (const event of moved) if (event.kind === 'workspace.aside') return event.trash
   return undefined
 }
@@ -52,7 +59,9 @@ export function commitOf(task: Task): string | undefined {
   if (task.verification) return task.verification.commit
   if (task.landing) return task.landing.commit
   const run = latestRun(task)
-  return run?.state.phase === 'collected' && run.state.outcome.is === 'done' ? run.state.outcome.commit : undefined
+  return run?.state.phase === 'collected' && run.state.outcome.is === 'done'
+    ? run.state.outcome.commit
+    : undefined
 }
 
 export function targetOf({ workspace, landing }: Task, configured: string | null | undefined): string {

@@ -33,7 +33,11 @@ function knownOf({ shell, of }: Ground): { files: Map<string, string>; commits: 
   const files = new Map<string, string>()
   const commits = new Set<string>()
   const { project, task } = of
-  for (const event of shell.store.read({ project, task, kinds: ['file.changed', 'commit.made'] }) as Iterable<Event>) {
+  for (const event of shell.store.read({
+    project,
+    task,
+    kinds: ['file.changed', 'commit.made'],
+  }) as Iterable<Event>) {
     if (event.kind === 'file.changed') files.set(event.path, shapeOf(event))
     if (event.kind === 'commit.made') commits.add(event.commit)
   }
@@ -67,7 +71,10 @@ async function commitsOf(
     .split('\0')
     .filter(line => line !== '')
     .map(line => {
-      const [commit = '', subject = ''] = [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)]
+      const [commit = '', subject = ''] = [
+        line.slice(0, line.indexOf(' ')),
+        line.slice(line.indexOf(' ') + 1),
+      ]
       const by = commit === byBerth && subject === mark ? 'berth' : 'agent'
       return { kind: 'commit.made', ...of, commit, subject, by }
     })

@@ -20,7 +20,10 @@ const of = (task: Task): { project: string; task: string } => ({ project: task.p
 const stopMs = 60_000
 
 /** Ends what runs and keeps the workspaces; answers when the trees are ended. */
-export async function stopTasks(shell: Shell, { repo, tasks: names, by }: Requests['stop']['params']): Promise<Requests['stop']['answer']> {
+export async function stopTasks(
+  shell: Shell,
+  { repo, tasks: names, by }: Requests['stop']['params'],
+): Promise<Requests['stop']['answer']> {
   const project = await knownProject(shell, repo)
   const tasks = names.map(name => taskNamed(fleetOf(shell), project.id, name))
   const done = (task: Task): boolean => isGone(task) || task.stopped !== undefined
@@ -41,12 +44,19 @@ const untilStopped = (shell: Shell, tasks: readonly Task[]): Promise<boolean> =>
   )
 
 /** The runs of a call are ended, its other tasks go no further; workspaces are kept (docs/decisions/0024). */
-export async function interruptCall(shell: Shell, { call, force, only }: Requests['interrupt']['params']): Promise<object> {
+export async function interruptCall(
+  shell: Shell,
+  { call, force, only }: Requests['interrupt']['params'],
+): Promise<object> {
   const keys = new Set(shell.calls.of(call)?.tasks)
   for (const task of fleetOf(shell).tasks.values()) if (task.call === call) keys.add(task.key)
-  const tasks = [...keys].flatMap(key => fleetOf(shell).tasks.get(key) ?? []).filter(task => (only === 'runs' ? liveRun(task) !== undefined : !rested(shell, task)))
+  const tasks = [...keys]
+    .flatMap(key => fleetOf(shell).tasks.get(key) ?? [])
+    .filter(task => (only === 'runs' ? liveRun(task) !== undefined : !rested(shell, task)))
   shell.loop.record(
-    tasks.filter(task => task.stopped === undefined).map(task => ({ kind: 'task.stopped', by: byInterrupt, ...of(task) })),
+    tasks
+      .filter(task => task.stopped === undefined)
+      .map(task => ({ kind: 'task.stopped', by: byInterrupt, ...of(task) })),
   )
   if (force) for (const task of tasks) await forceEnd(shell, task)
   await untilStopped(shell, tasks)
@@ -66,14 +76,29 @@ async function forceEnd(shell: Shell, task: Task): Promise<void> {
 }
 
 /** Another attempt; what is at work already is left alone. */
-export async function retryTasks(shell: Shell, { repo, tasks: names, by }: Requests['retry']['params']): Promise<Requests['retry']['answer']> {
+export async function retryTasks(
+  shell: Shell,
+  { repo, tasks: names, by }: Requests['retry']['params'],
+): Promise<Requests['retry']['answer']> {
   const project = await knownProject(shell, repo)
   const tasks = names.map(name => taskNamed(fleetOf(shell), project.id, name))
   for (const task of tasks)
-    if (isGone(task)) throw new BerthError('not-found', `'${task.name}' is ${statusOf(fleetOf(shell), task, shell.loop.clock()).status} and gone`, 'berth run "BRIEF"')
+    if (isGone(task))
+      throw new BerthError(
+        'not-found',
+        `'${task.name}' is ${statusOf(fleetOf(shell), task, shell.loop.clock()).status} and gone`,
+        'berth run "BRIEF"',
+      )
   const fresh = await refreshProject(shell, repo)
-  const [going, again] = [tasks.filter(task => isGoing(shell, task)), tasks.filter(task => !isGoing(shell, task))]
-  shell.loop.record([...fresh, ...opening(shell, by), ...again.map(task => ({ kind: 'task.retried', by, ...of(task) }) as const)])
+  const [going, again] = [
+    tasks.filter(task => isGoing(shell, task)),
+    tasks.filter(task => !isGoing(shell, task)),
+  ]
+  shell.loop.record([
+    ...fresh,
+    ...opening(shell, by),
+    ...again.map(task => ({ kind: 'task.retried', by, ...of(task) }) as const),
+  ])
   return { retried: again.map(({ name }) => name), already: going.map(({ name }) => name) }
 }
 
@@ -81,7 +106,14 @@ export async function retryTasks(shell: Shell, { repo, tasks: names, by }: Reque
 function isGoing(shell: Shell, task: Task): boolean {
   if (task.again || liveRun(task) !== undefined) return true
   const { is } = stageOf(fleetOf(shell), task)
-  return is === 'alive' || is === 'collecting' || is === 'preparing' || is === 'queued' || is === 'landing' || is === 'removing'
+  return (
+    is === 'alive' ||
+    is === 'collecting' ||
+    is === 'preparing' ||
+    is === 'queued' ||
+    is === 'landing' ||
+    is === 'removing'
+  )
 }
 
 const opening = (shell: Shell, by: string): Fact[] =>
@@ -94,9 +126,15 @@ export function pauseFleet(shell: Shell, { by }: Requests['pause']['params']): R
 }
 
 /** With names, these tasks; without, the whole fleet and all that waits only for a person to say so. */
-export async function resumeTasks(shell: Shell, { repo, tasks: names, by }: Requests['resume']['params']): Promise<Requests['resume']['answer']> {
+export async function resumeTasks(
+  shell: Shell,
+  { repo, tasks: names, by }: Requests['resume']['params'],
+): Promise<Requests['resume']['answer']> {
   const project = repo === undefined ? undefined : (await shell.repositories.at(repo, shell.env)).id
-  const fresh = repo !== undefined && project !== undefined && fleetOf(shell).projects.has(project) ? await refreshProject(shell, repo) : []
+  const fresh =
+    repo !== undefined && project !== undefined && fleetOf(shell).projects.has(project)
+      ? await refreshProject(shell, repo)
+      : []
   const all = [...fleetOf(shell).live].flatMap(key => fleetOf(shell).tasks.get(key) ?? [])
   const tasks =
     names === undefined || names.length === 0
@@ -114,15 +152,25 @@ export async function resumeTasks(shell: Shell, { repo, tasks: names, by }: Requ
 const waitsForResume = (task: Task): boolean =>
   task.awaitsResume || task.held !== undefined || task.stopped?.by === byInterrupt
 
-export async function landTasks(shell: Shell, { repo, tasks: names, dryRun, by }: Requests['land']['params']): Promise<Requests['land']['answer']> {
+export async function landTasks(
+  shell: Shell,
+  { repo, tasks: names, dryRun, by }: Requests['land']['params'],
+): Promise<Requests['land']['answer']> {
   const project = await knownProject(shell, repo)
-  const own = [...fleetOf(shell).live].flatMap(key => fleetOf(shell).tasks.get(key) ?? []).filter(task => task.project === project.id)
+  const own = [...fleetOf(shell).live]
+    .flatMap(key => fleetOf(shell).tasks.get(key) ?? [])
+    .filter(task => task.project === project.id)
   const ready = (task: Task): boolean => stageOf(fleetOf(shell), task).is === 'ready'
-  const tasks = names.length === 0 ? own.filter(ready) : names.map(name => taskNamed(fleetOf(shell), project.id, name))
+  const tasks =
+    names.length === 0 ? own.filter(ready) : names.map(name => taskNamed(fleetOf(shell), project.id, name))
   for (const task of tasks) requireLandable(shell, task)
   if (dryRun) return { queued: tasks.map(task => ({ task: task.name, would: wouldText(shell, task) })) }
   const fresh = [...(await refreshProject(shell, repo)), ...(await withdrawals(shell, tasks))]
-  shell.loop.record([...fresh, ...opening(shell, by), ...tasks.map(task => ({ kind: 'task.land-asked', by, ...of(task) }) as const)])
+  shell.loop.record([
+    ...fresh,
+    ...opening(shell, by),
+    ...tasks.map(task => ({ kind: 'task.land-asked', by, ...of(task) }) as const),
+  ])
   return { queued: tasks.map(({ name }) => ({ task: name })) }
 }
 
@@ -141,11 +189,16 @@ function wouldText(shell: Shell, task: Task): string {
   return `land ${commit}${target === undefined ? '' : ` on '${target.replace(/^refs\/heads\//, '')}'`}`
 }
 
-export async function answerItem(shell: Shell, params: Requests['answer']['params']): Promise<Requests['answer']['answer']> {
-  const project = params.repo === undefined ? undefined : (await shell.repositories.at(params.repo, shell.env)).id
+export async function answerItem(
+  shell: Shell,
+  params: Requests['answer']['params'],
+): Promise<Requests['answer']['answer']> {
+  const project =
+    params.repo === undefined ? undefined : (await shell.repositories.at(params.repo, shell.env)).id
   const within = project === undefined ? {} : { project }
   const item = findItem(fleetOf(shell), shell.loop.clock(), { item: params.item, ...within })
-  if (!item) throw new BerthError('not-found', `no open item '${params.item}', or more than one`, 'berth inbox')
+  if (!item)
+    throw new BerthError('not-found', `no open item '${params.item}', or more than one`, 'berth inbox')
   const answered = answerFacts(item, params.answer, params.by)
   if (answered.is === 'facts') {
     shell.loop.record(answered.facts)

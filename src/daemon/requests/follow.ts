@@ -16,13 +16,15 @@ export async function follow(
   caller: Caller,
   stream: (event: Event) => void,
 ): Promise<{ exit: number }> {
-  const project = params.repo === undefined ? undefined : (await shell.repositories.at(params.repo, shell.env)).id
+  const project =
+    params.repo === undefined ? undefined : (await shell.repositories.at(params.repo, shell.env)).id
   const followed = (): Set<TaskKey> | undefined => keysOf(shell, params, project)
   const first = followed()
   if (first) shell.calls.attend(caller, undefined, [...first])
   const wants = (event: Event): boolean => isWanted(event, params, followed(), project)
   if (params.from !== undefined)
-    for (const event of shell.store.read({ from: params.from, to: fleetOf(shell).seq })) if (wants(event)) stream(event)
+    for (const event of shell.store.read({ from: params.from, to: fleetOf(shell).seq }))
+      if (wants(event)) stream(event)
   return new Promise(resolve => {
     const end = (settle: () => void): void => {
       stop()
@@ -52,7 +54,11 @@ export async function follow(
 }
 
 /** Undefined: everything, for ever. */
-function keysOf(shell: Shell, { call, tasks }: Params, project: string | undefined): Set<TaskKey> | undefined {
+function keysOf(
+  shell: Shell,
+  { call, tasks }: Params,
+  project: string | undefined,
+): Set<TaskKey> | undefined {
   const fleet = fleetOf(shell)
   const known = call === undefined ? undefined : shell.calls.of(call)
   const keys = new Set(known?.tasks)
@@ -71,7 +77,8 @@ function isWanted(
   keys: Set<TaskKey> | undefined,
   project: string | undefined,
 ): boolean {
-  if (!('task' in event) || event.task === undefined) return !('project' in event) || project === undefined || event.project === project
+  if (!('task' in event) || event.task === undefined)
+    return !('project' in event) || project === undefined || event.project === project
   if (keys === undefined) return project === undefined || ('project' in event && event.project === project)
   if (event.kind === 'task.submitted' && event.call === call) return true
   return 'project' in event && keys.has(`${event.project}/${event.task}`)

@@ -63,8 +63,14 @@ function proved(shell: Shell, { run: id, token }: { run: string; token: string }
 
 type OfRun = { project: string; task: string; run: string }
 
-const questionOf = (shell: Shell, of: OfRun, id: string): { run: Run; state?: string; answer?: string } | undefined => {
-  const run = fleetOf(shell).tasks.get(`${of.project}/${of.task}`)?.runs.find(each => each.id === of.run)
+const questionOf = (
+  shell: Shell,
+  of: OfRun,
+  id: string,
+): { run: Run; state?: string; answer?: string } | undefined => {
+  const run = fleetOf(shell)
+    .tasks.get(`${of.project}/${of.task}`)
+    ?.runs.find(each => each.id === of.run)
   const asked = run?.questions.find(each => each.id === id)
   if (!run) return undefined
   return { run, ...(asked === undefined ? {} : { state: asked.state, answer: asked.answer ?? '' }) }
@@ -76,7 +82,8 @@ function answerTo(shell: Shell, of: OfRun, id: string): Answer | undefined {
   if (asked?.state === 'answered') return { answer: asked.answer ?? '', how: 'answered' }
   if (asked?.state === 'declined') return { answer: null, how: 'declined' }
   if (asked?.state === 'expired') return { answer: null, how: 'timeout' }
-  if (!asked || !isAlive(asked.run) || asked.run.state.phase === 'ending') return { answer: null, how: 'stopped' }
+  if (!asked || !isAlive(asked.run) || asked.run.state.phase === 'ending')
+    return { answer: null, how: 'stopped' }
   return undefined
 }
 
@@ -110,7 +117,10 @@ function waitFor(
 
 /** A question that expired and is asked again is another one. */
 function questionId(run: Run, text: string, choices: readonly string[]): string {
-  const plain = createHash('sha256').update(JSON.stringify([run.id, text, choices])).digest('hex').slice(0, 12)
+  const plain = createHash('sha256')
+    .update(JSON.stringify([run.id, text, choices]))
+    .digest('hex')
+    .slice(0, 12)
   const expired = run.questions.filter(({ id, state }) => id.startsWith(plain) && state === 'expired').length
   return expired === 0 ? plain : `${plain}-${expired + 1}`
 }

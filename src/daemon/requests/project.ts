@@ -51,11 +51,12 @@ export function projectFacts(shell: Shell, { repo, configured }: Opened): Fact[]
 /** Empty: the repository makes Berth run nothing. */
 export const consentHash = ({ consent, hash }: Configured): string => (consent.length === 0 ? '' : hash)
 
-/** The project of a folder, as recorded. Throws `not-a-repository` and the like, or `not-found` if Berth never saw it. */
+/** The project of a folder, as recorded. Throws `not-found` if Berth never saw it. */
 export async function knownProject(shell: Shell, dir: string): Promise<Project & { repo: Repository }> {
   const repo = await shell.repositories.at(dir, shell.env)
   const project = fleetOf(shell).projects.get(repo.id)
-  if (!project) throw new BerthError('not-found', `Berth knows no task of '${repo.root}'`, 'berth run "BRIEF"')
+  if (!project)
+    throw new BerthError('not-found', `Berth knows no task of '${repo.root}'`, 'berth run "BRIEF"')
   return { ...project, repo }
 }
 

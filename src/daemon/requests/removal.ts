@@ -21,17 +21,29 @@ import { until } from './until.ts'
 /** A removal has limits of its own for each step; this is for all of it. */
 const removeMs = 15 * 60_000
 
-export async function removeTasks(shell: Shell, params: Requests['rm']['params']): Promise<Requests['rm']['answer']> {
+export async function removeTasks(
+  shell: Shell,
+  params: Requests['rm']['params'],
+): Promise<Requests['rm']['answer']> {
   const project = await knownProject(shell, params.repo)
   const tasks = params.tasks.map(name => taskNamed(fleetOf(shell), project.id, name))
   return { removed: await Promise.all(tasks.map(task => removeTask(shell, task, params))) }
 }
 
-async function removeTask(shell: Shell, task: Task, { mode, wait, cwd }: Requests['rm']['params']): Promise<RemovalAnswer> {
+async function removeTask(
+  shell: Shell,
+  task: Task,
+  { mode, wait, cwd }: Requests['rm']['params'],
+): Promise<RemovalAnswer> {
   const of = { project: task.project, task: task.name }
   if (isGone(task)) return { task: task.name, is: 'removed', branch: 'none', named: [] }
   if (liveRun(task) !== undefined && !mode.stop)
-    return refusal(task, 'live-run', `'${task.name}' has a live run`, `berth stop ${task.name}, or: berth rm --stop ${task.name}`)
+    return refusal(
+      task,
+      'live-run',
+      `'${task.name}' has a live run`,
+      `berth stop ${task.name}, or: berth rm --stop ${task.name}`,
+    )
   if (isBare(task) && liveRun(task) === undefined) {
     shell.loop.record([{ kind: 'task.dropped', by: 'person', ...of }])
     return { task: task.name, is: 'removed', branch: 'none', named: [] }
@@ -58,7 +70,13 @@ function settled(shell: Shell, { key }: Task, { from, wait }: { from: number; wa
   const removal = fleetOf(shell).tasks.get(key)?.removal
   if (removal === undefined || removal.since.seq < from) return false
   if (removal.phase !== 'asked') return true
-  return !wait && (removal.step === 'unregister' || removal.step === 'delete' || removal.step === 'branch' || removal.step === 'release')
+  return (
+    !wait &&
+    (removal.step === 'unregister' ||
+      removal.step === 'delete' ||
+      removal.step === 'branch' ||
+      removal.step === 'release')
+  )
 }
 
 function answerOf(shell: Shell, task: Task, from: number): RemovalAnswer {
@@ -72,10 +90,24 @@ function answerOf(shell: Shell, task: Task, from: number): RemovalAnswer {
       return { ...also, is: 'removed', named: removal.named }
     case 'refused': {
       const { code, reason, hint, losses, holders } = removal
-      return { task: task.name, is: 'refused', code, reason, losses, holders, ...(hint === undefined ? {} : { hint }) }
+      return {
+        task: task.name,
+        is: 'refused',
+        code,
+        reason,
+        losses,
+        holders,
+        ...(hint === undefined ? {} : { hint }),
+      }
     }
     case 'stuck':
-      return { task: task.name, is: 'stuck', step: removal.step, reason: removal.reason, holders: removal.holders }
+      return {
+        task: task.name,
+        is: 'stuck',
+        step: removal.step,
+        reason: removal.reason,
+        holders: removal.holders,
+      }
     default:
       return { ...also, is: 'aside', named: [] }
   }
@@ -86,12 +118,19 @@ function branchOf(events: readonly Event[]): 'deleted' | 'kept' | 'none' {
   return events.some(({ kind }) => kind === 'branch.kept') ? 'kept' : 'none'
 }
 
-export async function removeSavedWork(shell: Shell, { repo, ids, by }: Requests['savedRm']['params']): Promise<{ removed: string[] }> {
+export async function removeSavedWork(
+  shell: Shell,
+  { repo, ids, by }: Requests['savedRm']['params'],
+): Promise<{ removed: string[] }> {
   const project = await knownProject(shell, repo)
   const found = ids.map(id => savedOf(shell, project.id, id))
   for (const { task, saved } of found) {
     if (!(await removeSaved(project.repo, { ref: saved.ref, commit: saved.commit })))
-      throw new BerthError('failed', `'${saved.ref}' is not at the commit that was saved any more`, 'berth saved')
+      throw new BerthError(
+        'failed',
+        `'${saved.ref}' is not at the commit that was saved any more`,
+        'berth saved',
+      )
     if (saved.archive !== undefined) rmSync(saved.archive, { force: true })
     shell.loop.record([{ kind: 'saved.removed', id: saved.id, by, project: project.id, task: task.name }])
   }
@@ -106,40 +145,65 @@ function savedOf(shell: Shell, project: string, id: string): { task: Task; saved
   throw new BerthError('not-found', `no saved work '${id}'`, 'berth saved')
 }
 
-export async function restoreWork(shell: Shell, params: Requests['restore']['params']): Promise<{ to: string }> {
+export async function restoreWork(
+  shell: Shell,
+  params: Requests['restore']['params'],
+): Promise<{ to: string }> {
   const project = await knownProject(shell, params.repo)
   const { task, saved } = savedOf(shell, project.id, params.id)
   const way = restoreWay(shell, project.id, params, task)
   const done = await restoreSaved(project.repo, {
     ref: saved.ref,
     archive: saved.archive ?? null,
-    ...(way.is === 'worktree' ? { to: 'worktree', worktree: inDirectory(project.repo, way.path) } : { to: 'branch', branch: way.branch }),
+    ...(way.is === 'worktree'
+      ? { to: 'worktree', worktree: inDirectory(project.repo, way.path) }
+      : { to: 'branch', branch: way.branch }),
   })
   if (done.is === 'refused') throw new BerthError('refused', done.reason, done.hint)
-  if (done.is === 'conflict') throw new BerthError('refused', `it conflicts in ${done.paths.join(', ')}`, `berth restore ${params.id} --to BRANCH`)
+  if (done.is === 'conflict')
+    throw new BerthError(
+      'refused',
+      `it conflicts in ${done.paths.join(', ')}`,
+      `berth restore ${params.id} --to BRANCH`,
+    )
   if (done.is === 'failed') throw new BerthError('failed', `${done.step}: ${done.reason}`)
-  shell.loop.record([{ kind: 'work.restored', id: params.id, to: done.to, project: project.id, task: task.name }])
+  shell.loop.record([
+    { kind: 'work.restored', id: params.id, to: done.to, project: project.id, task: task.name },
+  ])
   return { to: done.to }
 }
 
 type Way = { is: 'worktree'; path: string } | { is: 'branch'; branch: string }
 
-function restoreWay(shell: Shell, project: string, { to, task: name, id }: Requests['restore']['params'], from: Task): Way {
+function restoreWay(
+  shell: Shell,
+  project: string,
+  { to, task: name, id }: Requests['restore']['params'],
+  from: Task,
+): Way {
   if (name === undefined) return { is: 'branch', branch: to ?? `restored/${from.name}-${id.slice(-8)}` }
   const task = taskNamed(fleetOf(shell), project, name)
-  if (task.workspace?.phase !== 'ready') throw new BerthError('refused', `'${name}' has no worktree`, `berth restore ${id} --to BRANCH`)
-  if (liveRun(task) !== undefined) throw new BerthError('live-run', `'${name}' has a live run`, `berth stop ${name}`)
+  if (task.workspace?.phase !== 'ready')
+    throw new BerthError('refused', `'${name}' has no worktree`, `berth restore ${id} --to BRANCH`)
+  if (liveRun(task) !== undefined)
+    throw new BerthError('live-run', `'${name}' has a live run`, `berth stop ${name}`)
   return { is: 'worktree', path: task.workspace.path }
 }
 
-export async function reconcileProject(shell: Shell, { repo, fix }: Requests['reconcile']['params']): Promise<Requests['reconcile']['answer']> {
+export async function reconcileProject(
+  shell: Shell,
+  { repo, fix }: Requests['reconcile']['params'],
+): Promise<Requests['reconcile']['answer']> {
   const project = await knownProject(shell, repo)
   if (!project.policy) return { differences: [] }
   const site = await projectSite(shell, project, project.policy, shell.env)
   return { differences: await reconcile(site, reconcileRecords(fleetOf(shell), project.id), { fix }) }
 }
 
-export async function purgeProject(shell: Shell, { repo, yes }: Requests['purge']['params']): Promise<Requests['purge']['answer']> {
+export async function purgeProject(
+  shell: Shell,
+  { repo, yes }: Requests['purge']['params'],
+): Promise<Requests['purge']['answer']> {
   const project = await knownProject(shell, repo)
   if (!project.policy) return { would: [], removed: [], kept: [] }
   const site = await projectSite(shell, project, project.policy, shell.env)
@@ -149,9 +213,21 @@ export async function purgeProject(shell: Shell, { repo, yes }: Requests['purge'
       const workspace = workspaceOf(task)
       const commit = commitOf(task)
       const runs = runRecords(shell, task)
-      return workspace ? [{ ...workspace, task: task.name, runs, target: targetOf(task, project.policy?.target), ...(commit === undefined ? {} : { commit }) }] : []
+      return workspace
+        ? [
+            {
+              ...workspace,
+              task: task.name,
+              runs,
+              target: targetOf(task, project.policy?.target),
+              ...(commit === undefined ? {} : { commit }),
+            },
+          ]
+        : []
     })
-  const voice = { signal: shell.ended, onFact: async (fact: Parameters<Shell['loop']['record']>[0][number]) => void shell.loop.record([fact]) }
+  const voice = {
+    signal: shell.ended,
+    onFact: async (fact: Parameters<Shell['loop']['record']>[0][number]) => void shell.loop.record([fact]),
+  }
   return purge(site, records, { yes }, voice)
 }
-

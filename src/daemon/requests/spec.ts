@@ -55,7 +55,11 @@ export function requireEngine(
   if (engine.type === 'command' && spec.command !== undefined) return
   const program = engine.argv[0] ?? adapter.program
   if (program === '')
-    throw new BerthError('usage', `the engine '${spec.engine}' needs a command line`, `berth run --command 'CMD' "BRIEF"`)
+    throw new BerthError(
+      'usage',
+      `the engine '${spec.engine}' needs a command line`,
+      `berth run --command 'CMD' "BRIEF"`,
+    )
   // A relative path is seen from the worktree, which is not there yet.
   if (program.includes('/') && !program.startsWith('/')) return
   if (findProgram(program, { PATH: env['PATH'], cwd: repo.root }) !== undefined) return

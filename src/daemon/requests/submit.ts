@@ -33,7 +33,8 @@ export async function submit(shell: Shell, params: Params, caller: Caller): Prom
   const consents = requireConsent(configured, { trust: params.trust, recorded })
   requireGatePrograms(configured.policy, env)
   const specs = submissions.map(each => specOf(each, configured.policy, flags))
-  for (const [i, spec] of specs.entries()) requireEngine(spec, configured.policy, { env, repo, brief: submissions[i]!.brief })
+  for (const [i, spec] of specs.entries())
+    requireEngine(spec, configured.policy, { env, repo, brief: submissions[i]!.brief })
   // From here on nothing waits: what is found free is taken before anyone else can ask.
   const plan = planOf(shell, { ...params, project: repo.id }, specs, caller)
   const fresh = plan.filter(each => each.state === 'submitted')
@@ -41,7 +42,9 @@ export async function submit(shell: Shell, params: Params, caller: Caller): Prom
   shell.passed.put(params.call, env)
   shell.loop.record([
     ...projectFacts(shell, opened),
-    ...(consents ? [{ kind: 'consent.given', project: repo.id, hash: configured.hash, by: 'person' } as const] : []),
+    ...(consents
+      ? [{ kind: 'consent.given', project: repo.id, hash: configured.hash, by: 'person' } as const]
+      : []),
     ...limitFacts(shell, opened, flags.jobs),
     ...(fleetOf(shell).admission === 'closed' ? [{ kind: 'admission.opened', by: 'run' } as const] : []),
     ...plan.flatMap(each => factsOf(shell, each, params, opened)),
@@ -101,13 +104,15 @@ function sameAsBefore(
 ): string | undefined {
   const slug = slugOf(spec.title)
   for (const [name, task] of byName)
-    if (task.digest === digest && !seen.includes(name) && (name === slug || /^.*-\d+$/.test(name))) return name
+    if (task.digest === digest && !seen.includes(name) && (name === slug || /^.*-\d+$/.test(name)))
+      return name
   return undefined
 }
 
 function requireName(name: string, seen: readonly string[]): void {
   const problem = nameProblem(name)
-  if (problem !== undefined) throw new BerthError('bad-name', `'${name}' cannot be the name of a task: ${problem}`)
+  if (problem !== undefined)
+    throw new BerthError('bad-name', `'${name}' cannot be the name of a task: ${problem}`)
   if (seen.includes(name)) throw new BerthError('bad-name', `two tasks have the name '${name}'`)
 }
 
@@ -131,10 +136,18 @@ function stateOf(
     throw new BerthError('name-taken', `a task '${task.name}' with another brief is there already`, hint)
   }
   const mine = task.call === call
-  return { state: mine ? 'submitted' : shell.calls.isAttended(task.key, caller) ? 'already-running' : 'joined', task }
+  return {
+    state: mine ? 'submitted' : shell.calls.isAttended(task.key, caller) ? 'already-running' : 'joined',
+    task,
+  }
 }
 
-function factsOf(shell: Shell, planned: Planned, { call, env }: Params, { repo, configured }: Opened): Fact[] {
+function factsOf(
+  shell: Shell,
+  planned: Planned,
+  { call, env }: Params,
+  { repo, configured }: Opened,
+): Fact[] {
   const { name, spec, digest, sha256, submission, task } = planned
   const of = { project: repo.id, task: name }
   if (task) return planned.state === 'joined' ? goOnFacts(shell, task) : []
@@ -162,7 +175,9 @@ function goOnFacts(shell: Shell, task: Task): Fact[] {
   if (task.stopped !== undefined || task.awaitsResume || task.held !== undefined)
     return [{ kind: 'task.resumed', by: 'run', ...of }]
   const { status } = statusOf(fleetOf(shell), task, shell.loop.clock())
-  return status === 'failed' && liveRun(task) === undefined ? [{ kind: 'task.retried', by: 'run', ...of }] : []
+  return status === 'failed' && liveRun(task) === undefined
+    ? [{ kind: 'task.retried', by: 'run', ...of }]
+    : []
 }
 
 function limitFacts(shell: Shell, { configured }: Opened, jobs: number | undefined): Fact[] {
@@ -177,7 +192,9 @@ function limitFacts(shell: Shell, { configured }: Opened, jobs: number | undefin
 const answerOf = ({ name, state, task }: Planned): SubmitAnswer['tasks'][number] => ({
   task: name,
   state,
-  ...(task === undefined || state === 'submitted' ? {} : { since: new Date(task.submitted.at).toISOString() }),
+  ...(task === undefined || state === 'submitted'
+    ? {}
+    : { since: new Date(task.submitted.at).toISOString() }),
   ...(task?.workspace === undefined || state === 'submitted' ? {} : { where: task.workspace.path }),
 })
 
@@ -186,4 +203,3 @@ const sha256Of = (text: string): string => createHash('sha256').update(text).dig
 /** Of what was asked for, whatever the defaults were at the time. */
 const digestOf = ({ spec }: Submission, sha256: string): string =>
   sha256Of(JSON.stringify([sha256, Object.entries(spec).sort(([a], [b]) => (a < b ? -1 : 1))]))
-

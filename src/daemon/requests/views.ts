@@ -32,7 +32,10 @@ export type Reader = {
   site(project: string): Promise<Site>
 }
 
-export async function listTasks(reader: Reader, params: { repo?: string; all: boolean }): Promise<{ tasks: TaskView[] }> {
+export async function listTasks(
+  reader: Reader,
+  params: { repo?: string; all: boolean },
+): Promise<{ tasks: TaskView[] }> {
   const project = params.repo === undefined ? undefined : (await reader.at(params.repo)).id
   const tasks = [...reader.fleet.tasks.values()].filter(
     task => (project === undefined || task.project === project) && isListed(task, params.all),
@@ -46,7 +49,11 @@ export async function listTasks(reader: Reader, params: { repo?: string; all: bo
         host,
         live,
         ...(look?.changes === undefined ? {} : { changes: look.changes }),
-        differences: (look?.differences ?? []).map(({ what, sentence, command }) => ({ what, sentence, command })),
+        differences: (look?.differences ?? []).map(({ what, sentence, command }) => ({
+          what,
+          sentence,
+          command,
+        })),
       })
     }),
   }
@@ -55,7 +62,9 @@ export async function listTasks(reader: Reader, params: { repo?: string; all: bo
 export async function listItems(reader: Reader, params: { repo?: string }): Promise<{ items: ItemView[] }> {
   const project = params.repo === undefined ? undefined : (await reader.at(params.repo)).id
   const all = items(reader.fleet, reader.clock)
-  return { items: all.filter(item => project === undefined || item.project === project || item.project === '') }
+  return {
+    items: all.filter(item => project === undefined || item.project === project || item.project === ''),
+  }
 }
 
 export async function showTask(reader: Reader, params: { repo: string; task: string }): Promise<ShowView> {
@@ -72,7 +81,11 @@ export async function showTask(reader: Reader, params: { repo: string; task: str
     host,
     live,
     ...(look?.changes === undefined ? {} : { changes: look.changes }),
-    differences: (look?.differences ?? []).map(({ what, sentence, command }) => ({ what, sentence, command })),
+    differences: (look?.differences ?? []).map(({ what, sentence, command }) => ({
+      what,
+      sentence,
+      command,
+    })),
     brief: readIfThere(task.brief.file)?.toString('utf8') ?? '',
     merged,
     losses,
@@ -86,7 +99,11 @@ export async function listSaved(reader: Reader, params: { repo: string }): Promi
 }
 
 /** A task by its name. Throws `not-found` with the nearest name. */
-export async function findTask(reader: Pick<Reader, 'fleet' | 'at'>, dir: string, name: string): Promise<Task> {
+export async function findTask(
+  reader: Pick<Reader, 'fleet' | 'at'>,
+  dir: string,
+  name: string,
+): Promise<Task> {
   const { id } = await reader.at(dir)
   return taskNamed(reader.fleet, id, name)
 }
@@ -96,7 +113,11 @@ export function taskNamed(fleet: Fleet, project: string, name: string): Task {
   if (task) return task
   const names = [...fleet.tasks.values()].filter(each => each.project === project).map(each => each.name)
   const near = nearest(name, names)
-  throw new BerthError('not-found', `no task '${name}'`, near === undefined ? 'berth ls --all' : `did you mean '${near}'?`)
+  throw new BerthError(
+    'not-found',
+    `no task '${name}'`,
+    near === undefined ? 'berth ls --all' : `did you mean '${near}'?`,
+  )
 }
 
 async function mergedOf(site: Site, task: Task): Promise<ShowView['merged']> {
@@ -111,6 +132,9 @@ async function mergedOf(site: Site, task: Task): Promise<ShowView['merged']> {
 async function lossesOf(site: Site, task: Task): Promise<Loss[]> {
   if (task.workspace?.phase !== 'ready') return []
   const at = inDirectory(site.repo, task.workspace.path)
-  const found = await surveyWork(at, { rebuildable: site.policy.rebuildable, known: readLedger(site, task.name) })
+  const found = await surveyWork(at, {
+    rebuildable: site.policy.rebuildable,
+    known: readLedger(site, task.name),
+  })
   return found.losses
 }
