@@ -85,7 +85,8 @@ export function makeEscapes(): Escapes {
     skip,
     endsAt: at => codes.some(code => code.to === at),
     between: (from, to) => codes.some(code => code.to > from && code.from < to),
-    within: (from, to) => (codes.length === 0 ? codes : codes.filter(code => code.from >= from && code.to <= to)),
+    within: (from, to) =>
+      codes.length === 0 ? codes : codes.filter(code => code.from >= from && code.to <= to),
     forget(before) {
       if (codes.length > 0) codes = codes.filter(code => code.to >= before)
     },

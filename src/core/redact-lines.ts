@@ -7,8 +7,11 @@ const lineBytes = 16_384
 
 /** After the first redactor. A line of more than 16 KB is looked at in pieces of that size. */
 export function byLines(first: Redactor, patterns: readonly RegExp[]): Redactor {
-  const global = patterns.map(pattern => new RegExp(pattern.source, [...new Set(`${pattern.flags}g`)].join('')))
-  const clean = (text: string) => global.reduce((rest, pattern) => rest.replace(pattern, whole => (whole === '' ? '' : '[redacted]')), text)
+  const global = patterns.map(
+    pattern => new RegExp(pattern.source, [...new Set(`${pattern.flags}g`)].join('')),
+  )
+  const clean = (text: string) =>
+    global.reduce((rest, pattern) => rest.replace(pattern, whole => (whole === '' ? '' : '[redacted]')), text)
   let held = ''
   const take = (bytes: Uint8Array): Uint8Array => {
     held += latin1(bytes)

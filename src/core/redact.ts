@@ -145,7 +145,8 @@ function take(state: State, bytes: Uint8Array) {
       if (cursor.at >= bytes.length) return
     }
     const byte = bytes[cursor.at] as number
-    if (byte === escapeByte || byte === backslash || escapes.open()) escapes.step(byte, from + cursor.at++, visible)
+    if (byte === escapeByte || byte === backslash || escapes.open())
+      escapes.step(byte, from + cursor.at++, visible)
   }
   if (!escapes.open()) state.seen = Math.max(state.seen, from + bytes.length)
 }
@@ -234,7 +235,8 @@ function judgeOne(state: State, candidate: Candidate, whole: boolean): Interval 
       const verdict = rule.judge(view.text, whole)
       if (verdict.is === 'no') return 'no'
       if (verdict.is === 'wait') {
-        if (verdict.hold !== undefined) candidate.hold = rule.hold ? candidate.start : view.offset(verdict.hold)
+        if (verdict.hold !== undefined)
+          candidate.hold = rule.hold ? candidate.start : view.offset(verdict.hold)
         return 'wait'
       }
       const start = rule.hold ? candidate.start : view.offset(verdict.from)
@@ -244,7 +246,13 @@ function judgeOne(state: State, candidate: Candidate, whole: boolean): Interval 
         return { start, end, marker: markerBytes, order: rule.order, closer }
       }
       const shown = verdict.marker === undefined ? markerBytes : utf8(verdict.marker)
-      return { start, end: view.offset(verdict.to - 1) + 1, marker: shown, order: rule.order, closer: undefined }
+      return {
+        start,
+        end: view.offset(verdict.to - 1) + 1,
+        marker: shown,
+        order: rule.order,
+        closer: undefined,
+      }
     }
   }
 }
@@ -292,7 +300,7 @@ function viewFrom(state: State, from: number, most: number): { text: string; off
   }
   const offsets: number[] = []
   const bytes: number[] = []
-  for (let at = from; at < seen && bytes.length < most; ) {
+  for (let at = from; at < seen && bytes.length < most;) {
     const after = escapes.skip(at)
     if (after !== at) {
       at = after
@@ -319,7 +327,13 @@ function pemCloser(): Closer {
   let done = false
   return {
     takes(byte) {
-      if (byte === 0x22 || byte === 0x27 || byte > 0x7e || (byte < 0x20 && byte !== 10 && byte !== 13 && byte !== 9)) return false
+      if (
+        byte === 0x22 ||
+        byte === 0x27 ||
+        byte > 0x7e ||
+        (byte < 0x20 && byte !== 10 && byte !== 13 && byte !== 9)
+      )
+        return false
       tail = (tail + String.fromCharCode(byte)).slice(-60)
       done = /-----END [A-Z0-9 ]{0,40}-----$/.test(tail)
       return ++size < pemBytes
@@ -389,7 +403,9 @@ function show(state: State, offset: number): Uint8Array {
 function forget(state: State, offset: number) {
   state.shown = offset
   // An interval that was begun is done with once it has ended; one that still grows stays.
-  state.intervals = state.intervals.filter(({ start, end, closer }) => closer || start >= offset || end > offset)
+  state.intervals = state.intervals.filter(
+    ({ start, end, closer }) => closer || start >= offset || end > offset,
+  )
   const keep = Math.max(state.origin, offset - history)
   state.buffer = state.buffer.slice(keep - state.origin)
   state.origin = keep

@@ -23,7 +23,9 @@ export function formsOf(value: string, shortest = 6): Uint8Array[] {
 /** The value, without the blanks around it, and each of its longer lines: a key file may be printed line by line. */
 function partsOf(value: string, shortest: number): string[] {
   const trimmed = value.trim()
-  const lines = trimmed.includes('\n') ? trimmed.split(/\r?\n/).filter(line => line.trim().length >= lineMin) : []
+  const lines = trimmed.includes('\n')
+    ? trimmed.split(/\r?\n/).filter(line => line.trim().length >= lineMin)
+    : []
   const parts = [trimmed, trimmed.replace(/\r?\n/g, '\r\n'), ...lines.map(line => line.trim())]
   return [...new Set(parts)].filter(part => utf8(part).length >= shortest)
 }
@@ -31,7 +33,11 @@ function partsOf(value: string, shortest: number): string[] {
 function written(value: string): string[] {
   const json = JSON.stringify(value).slice(1, -1)
   const url = encodeURIComponent(wellFormed(value))
-  const html = value.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;')
+  const html = value
+    .replace(/&/g, '&amp;')
+    .replace(/</g, '&lt;')
+    .replace(/>/g, '&gt;')
+    .replace(/"/g, '&quot;')
   return [
     value,
     json,
@@ -57,7 +63,8 @@ function written(value: string): string[] {
 const unit = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** `encodeURIComponent` throws for half a surrogate pair. */
-const wellFormed = (value: string) => value.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, '\ufffd')
+const wellFormed = (value: string) =>
+  value.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, '\ufffd')
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 

@@ -23,7 +23,11 @@ export type Rule = {
   /** Of two that begin at the same byte, the first wins. */
   order: number
 } & (
-  | { is: 'known'; form: Uint8Array; /** Digits only: a number with more digits is another one. */ alone: boolean }
+  | {
+      is: 'known'
+      form: Uint8Array
+      /** Digits only: a number with more digits is another one. */ alone: boolean
+    }
   | { is: 'token'; shape: Shape }
   | { is: 'before'; judge(text: string, whole: boolean): Verdict }
 )

@@ -1,6 +1,9 @@
 // Finds many literals in a stream of bytes with one table look-up per byte, whatever their number.
 
-export type Literal = { bytes: Uint8Array; /** A piece of it may be a piece of a secret: to be held back. */ hold: boolean }
+export type Literal = {
+  bytes: Uint8Array
+  /** A piece of it may be a piece of a secret: to be held back. */ hold: boolean
+}
 
 export type Search = {
   /** Column of a byte in the table. */
@@ -16,13 +19,23 @@ export type Search = {
   held: Uint8Array
 }
 
-type Node = { children: Map<number, Node>; ends: number[]; fail: Node; depth: number; hold: boolean; state: number }
+type Node = {
+  children: Map<number, Node>
+  ends: number[]
+  fail: Node
+  depth: number
+  hold: boolean
+  state: number
+}
 
 /** Literals of at most 255 bytes. */
 export function makeSearch(literals: readonly Literal[]): Search {
   const nodes = trieOf(literals)
   // States that end a literal come last, so that one comparison tells them.
-  const ordered = [...nodes.filter(node => node.ends.length === 0), ...nodes.filter(node => node.ends.length > 0)]
+  const ordered = [
+    ...nodes.filter(node => node.ends.length === 0),
+    ...nodes.filter(node => node.ends.length > 0),
+  ]
   ordered.forEach((node, state) => (node.state = state))
   const { columns, width } = columnsOf(literals)
   const next = new Uint32Array(ordered.length * width)

@@ -28,7 +28,8 @@ const camel = ['apiKey', 'accessKey', 'secretKey', 'privateKey', 'authKey', 'sig
 
 /** Each name in lower case, in upper case and capitalised, and the camel-case ones. */
 function spelled(names: readonly string[]): string[] {
-  const capital = (name: string) => name.replace(/(^|[_ -])([a-z])/g, (_, edge, letter) => edge + letter.toUpperCase())
+  const capital = (name: string) =>
+    name.replace(/(^|[_ -])([a-z])/g, (_, edge, letter) => edge + letter.toUpperCase())
   return [...new Set(names.flatMap(name => [name, name.toUpperCase(), capital(name)]))]
 }
 
@@ -61,7 +62,12 @@ export function judgeValue(text: string, key: string, whole: boolean): Verdict {
   const spaced = before + after > 0
   const value = quote === '' ? bareValue(text, scan.at) : quotedValue(text, scan.at, quote)
   if (value.ended || whole || text.length >= judgedAhead) {
-    const style = { quoted: quote !== '' || keyQuote !== '', spaced, equals: separator !== ':', next: text[value.to] ?? '' }
+    const style = {
+      quoted: quote !== '' || keyQuote !== '',
+      spaced,
+      equals: separator !== ':',
+      next: text[value.to] ?? '',
+    }
     if (!looksSecret(text.slice(scan.at, value.to), key, style)) return no
     if (!value.ended && !whole) return { is: 'open', from: scan.at, to: value.to, closer: 'value' }
     // A bare number behind a quoted key is JSON: it must stay JSON.
@@ -81,7 +87,8 @@ export function judgeFlag(text: string, whole: boolean): Verdict {
   const value = quote === '' ? bareValue(text, scan.at) : quotedValue(text, scan.at, quote)
   if (!value.ended && !whole && text.length < judgedAhead) return { is: 'wait', hold: scan.at }
   const secret = text.slice(scan.at, value.to)
-  if (secret.startsWith('-') || /^[A-Z_]+$/.test(secret) || secret.length < 6 || isPlaceholder(secret)) return no
+  if (secret.startsWith('-') || /^[A-Z_]+$/.test(secret) || secret.length < 6 || isPlaceholder(secret))
+    return no
   // `--token that was given`: prose, not a secret.
   if (quote === '' && !/\d/.test(secret) && secret.length < 20) return no
   return { is: 'secret', from: scan.at, to: value.to }
@@ -113,12 +120,18 @@ export function judgeBearer(text: string, whole: boolean): Verdict {
 
 /** After `-----BEGIN `: only private keys are secret. */
 export function judgePem(text: string, whole: boolean): Verdict {
-  if (/^[A-Z0-9 ]{0,40}PRIVATE KEY( BLOCK)?-----/.test(text)) return { is: 'open', from: 0, to: 0, closer: 'pem' }
+  if (/^[A-Z0-9 ]{0,40}PRIVATE KEY( BLOCK)?-----/.test(text))
+    return { is: 'open', from: 0, to: 0, closer: 'pem' }
   const undecided = /^[A-Z0-9 ]{0,60}-{0,4}$/.test(text)
   return undecided && !whole ? { is: 'wait', hold: 0 } : no
 }
 
-type Style = { quoted: boolean; spaced: boolean; equals: boolean; /** The byte after the value. */ next: string }
+type Style = {
+  quoted: boolean
+  spaced: boolean
+  equals: boolean
+  /** The byte after the value. */ next: string
+}
 
 function looksSecret(value: string, key: string, style: Style): boolean {
   if (value.length < 6 || /\s/.test(value) || isPlaceholder(value)) return false
@@ -127,7 +140,8 @@ function looksSecret(value: string, key: string, style: Style): boolean {
   const shell = style.equals && !style.spaced && key === key.toUpperCase()
   if (shell) return true
   const digit = /\d/.test(value)
-  if (style.quoted) return digit || isPassword || !/^[a-z]+([ ._:/-][a-z]+)*$/i.test(value) || value.length >= 24
+  if (style.quoted)
+    return digit || isPassword || !/^[a-z]+([ ._:/-][a-z]+)*$/i.test(value) || value.length >= 24
   if (style.next === '(' || style.next === '[') return false
   // `token = request.headers.token`: code.
   if (/^[A-Za-z_$][\w$]*([.?:!]+[A-Za-z_$][\w$]*)+;?$/.test(value)) return false
@@ -138,7 +152,8 @@ function looksSecret(value: string, key: string, style: Style): boolean {
 
 function isPlaceholder(value: string): boolean {
   if (/^([*x.•#?-]+|\[redacted\].*|<.*|\$.*|%\w+%?|\{\{.*|@[\w.]+)$/i.test(value)) return true
-  if (/^(process|import|os|env|secrets|vars|config|settings|self|this|ctx|req|request)[.[]/i.test(value)) return true
+  if (/^(process|import|os|env|secrets|vars|config|settings|self|this|ctx|req|request)[.[]/i.test(value))
+    return true
   return /^(true|false|null|none|undefined|required|optional|string|number|boolean|missing|invalid|expired|changed|enabled|disabled|default|example\S*|your[-_]\S*|placeholder\S*|redacted|hidden|masked|filtered|unknown|not[-_]\S*)[;,.]?$/i.test(
     value,
   )
@@ -177,7 +192,8 @@ function takeScheme(text: string, scan: { at: number }): string | undefined {
   const rest = text.slice(scan.at, scan.at + 8)
   const scheme = schemes.find(candidate => rest.startsWith(candidate))
   if (scheme === undefined) {
-    const undecided = scan.at + rest.length === text.length && schemes.some(candidate => candidate.startsWith(rest))
+    const undecided =
+      scan.at + rest.length === text.length && schemes.some(candidate => candidate.startsWith(rest))
     return undecided ? undefined : ''
   }
   scan.at += scheme.length

@@ -28,7 +28,7 @@ export function utf8(text: string): Uint8Array {
 export function utf8Text(bytes: Uint8Array): string {
   const parts: string[] = []
   let units: number[] = []
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const first = bytes[at++] ?? 0
     const follow = first < 0x80 ? 0 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3
     let code = follow === 0 ? first : first & (0x3f >> follow)
@@ -47,7 +47,8 @@ export function utf8Text(bytes: Uint8Array): string {
 export function latin1(bytes: Uint8Array): string {
   if (bytes.length <= 4096) return String.fromCharCode(...bytes)
   const parts: string[] = []
-  for (let at = 0; at < bytes.length; at += 4096) parts.push(String.fromCharCode(...bytes.subarray(at, at + 4096)))
+  for (let at = 0; at < bytes.length; at += 4096)
+    parts.push(String.fromCharCode(...bytes.subarray(at, at + 4096)))
   return parts.join('')
 }
 
