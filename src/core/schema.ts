@@ -1,7 +1,17 @@
 // The shapes of everything that Berth writes as JSON: published as JSON Schema, held equal to the types of api.ts.
 
 import { z } from 'zod'
-import { reasonCodes, type DaemonStatus, type DifferenceView, type ItemView, type RemovalAnswer, type RunView, type SavedView, type ShowView, type TaskView } from './api.ts'
+import {
+  reasonCodes,
+  type DaemonStatus,
+  type DifferenceView,
+  type ItemView,
+  type RemovalAnswer,
+  type RunView,
+  type SavedView,
+  type ShowView,
+  type TaskView,
+} from './api.ts'
 import { type Holder, type ItemKind, type Loss } from './event.ts'
 import { settingsShape } from './settings.ts'
 
@@ -18,15 +28,38 @@ const holder: z.ZodType<Holder> = z.object({
 
 const loss: z.ZodType<Loss> = z.object({
   kind: z.enum([
-    'staged', 'unstaged', 'untracked', 'hidden', 'ignored', 'commits', 'operation', 'nested', 'submodule', 'unknown',
+    'staged',
+    'unstaged',
+    'untracked',
+    'hidden',
+    'ignored',
+    'commits',
+    'operation',
+    'nested',
+    'submodule',
+    'unknown',
   ]),
   count: z.int(),
   examples: names,
 })
 
 const itemKinds = [
-  'decide', 'approve', 'blocked', 'signed-out', 'quiet', 'failed', 'conflict', 'budget', 'trespass', 'leftover', 'gate',
-  'setup', 'target', 'config', 'disk', 'damaged',
+  'decide',
+  'approve',
+  'blocked',
+  'signed-out',
+  'quiet',
+  'failed',
+  'conflict',
+  'budget',
+  'trespass',
+  'leftover',
+  'gate',
+  'setup',
+  'target',
+  'config',
+  'disk',
+  'damaged',
 ] as const satisfies ItemKind[]
 
 const cost = z.object({ usd: z.number(), inputTokens: z.number(), outputTokens: z.number() })
@@ -41,8 +74,18 @@ const taskFields = {
   priority: z.number(),
   after: names,
   status: z.enum([
-    'queued', 'preparing', 'running', 'waiting', 'retrying', 'verifying', 'ready', 'landing', 'landed', 'failed',
-    'stopped', 'dropped',
+    'queued',
+    'preparing',
+    'running',
+    'waiting',
+    'retrying',
+    'verifying',
+    'ready',
+    'landing',
+    'landed',
+    'failed',
+    'stopped',
+    'dropped',
   ]),
   reason: z.string().describe('One sentence with the evidence.'),
   reasonCode: z.enum(Object.keys(reasonCodes) as (keyof typeof reasonCodes)[]),
@@ -129,7 +172,9 @@ const show = z.object({
       tail: names,
     }),
   ),
-  questions: z.array(z.object({ id: z.string(), text: z.string(), choices: names, answer: z.string().nullable() })),
+  questions: z.array(
+    z.object({ id: z.string(), text: z.string(), choices: names, answer: z.string().nullable() }),
+  ),
   notes: names,
   saved: z.array(saved),
   items: z.array(item),
@@ -202,25 +247,35 @@ const fact = z.looseObject({
 
 /** Every published shape by the name of its file in docs/schemas. */
 export const shapes = {
-  'ls': document({ tasks: z.array(task) }),
-  'inbox': document({ items: z.array(item) }),
-  'show': document({ task: show }),
+  ls: document({ tasks: z.array(task) }).meta({ description: '`ls --json`' }),
+  inbox: document({ items: z.array(item) }).meta({ description: '`inbox --json`' }),
+  show: document({ task: show }).meta({ description: '`show --json`' }),
   'run-dry': document({
     tasks: z.array(
-      z.object({ task: z.string(), title: z.string(), after: names, engine: z.string().nullable(), bytes: z.int() }),
+      z.object({
+        task: z.string(),
+        title: z.string(),
+        after: names,
+        engine: z.string().nullable(),
+        bytes: z.int(),
+      }),
     ),
-  }),
-  'summary': z.object({ kind: z.literal('summary'), tasks: z.array(task), exit: z.int() }),
-  'fact': fact,
-  'transcript': z.looseObject({
-    seq: z.int().nullable().describe('null: the output of a program whose words are no facts.'),
-    at: time,
-    task: z.string(),
-    run: z.string(),
-    attempt: z.int(),
-    kind: z.string(),
-  }),
-  'diff': document({
+  }).meta({ description: '`run --dry-run --json`' }),
+  summary: z
+    .object({ kind: z.literal('summary'), tasks: z.array(task), exit: z.int() })
+    .meta({ description: 'the last line of `run --json` and `land --json`' }),
+  fact: fact.meta({ description: 'a line of `log --format jsonl` and of `run --json`' }),
+  transcript: z
+    .looseObject({
+      seq: z.int().nullable().describe('null: the output of a program whose words are no facts.'),
+      at: time,
+      task: z.string(),
+      run: z.string(),
+      attempt: z.int(),
+      kind: z.string(),
+    })
+    .meta({ description: 'a line of `transcript --format json`' }),
+  diff: document({
     task: z.string(),
     base: z.string(),
     files: z.array(
@@ -233,47 +288,62 @@ export const shapes = {
       }),
     ),
     patch: z.string().optional(),
+  }).meta({ description: '`diff --json`' }),
+  answer: document({ item }).meta({ description: '`answer --json`' }),
+  stop: document({ stopped: names, already: names }).meta({ description: '`stop --json`' }),
+  retry: document({ retried: names, already: names }).meta({ description: '`retry --json`' }),
+  pause: document({ already: z.boolean() }).meta({ description: '`pause --json`' }),
+  resume: document({ resumed: names }).meta({ description: '`resume --json`' }),
+  land: document({ queued: z.array(z.object({ task: z.string(), would: z.string().optional() })) }).meta({
+    description: '`land --dry-run --json`',
   }),
-  'answer': document({ item }),
-  'stop': document({ stopped: names, already: names }),
-  'retry': document({ retried: names, already: names }),
-  'pause': document({ already: z.boolean() }),
-  'resume': document({ resumed: names }),
-  'land': document({ queued: z.array(z.object({ task: z.string(), would: z.string().optional() })) }),
-  'rm': document({ removed: z.array(removal) }),
-  'saved': document({ saved: z.array(saved) }),
-  'saved-rm': document({ removed: names }),
-  'restore': document({ to: z.string() }),
-  'reconcile': document({ differences: z.array(difference) }),
-  'purge': document({
+  rm: document({ removed: z.array(removal) }).meta({ description: '`rm --json`' }),
+  saved: document({ saved: z.array(saved) }).meta({ description: '`saved --json`' }),
+  'saved-rm': document({ removed: names }).meta({
+    description: '`saved rm --json` and `saved prune --yes --json`',
+  }),
+  restore: document({ to: z.string() }).meta({ description: '`restore --json`' }),
+  reconcile: document({ differences: z.array(difference) }).meta({ description: '`reconcile --json`' }),
+  purge: document({
     would: names,
     removed: names,
     kept: z.array(z.object({ what: z.string(), reason: z.string() })),
-  }),
-  'ask': document({
+  }).meta({ description: '`purge --json`' }),
+  ask: document({
     answer: z.string().nullable(),
     how: z.enum(['answered', 'declined', 'timeout', 'stopped']),
+  }).meta({ description: '`ask --json`' }),
+  report: document({}).meta({ description: '`report --json`' }),
+  daemon: document({ running: z.boolean(), daemon: daemonStatus.nullable() }).meta({
+    description: '`daemon start`, `stop` and `status` with `--json`',
   }),
-  'report': document({}),
-  'daemon': document({ running: z.boolean(), daemon: daemonStatus.nullable() }),
-  'service': document({ file: z.string(), command: z.string() }),
-  'doctor': document({
+  service: document({ file: z.string(), command: z.string() }).meta({
+    description: '`daemon install --json`',
+  }),
+  doctor: document({
     ok: z.boolean(),
     checks: z.array(
-      z.object({ check: z.string(), state: z.enum(['ok', 'note', 'problem']), text: z.string(), hint: z.string().optional() }),
+      z.object({
+        check: z.string(),
+        state: z.enum(['ok', 'note', 'problem']),
+        text: z.string(),
+        hint: z.string().optional(),
+      }),
     ),
-  }),
-  'config': document({
+  }).meta({ description: '`doctor --json`' }),
+  config: document({
     source: z.string(),
     hash: z.string(),
     trusted: z.boolean(),
     consent: names,
     values: z.array(z.object({ key: z.string(), value: z.json(), from: z.string() })),
+  }).meta({ description: '`config --json`' }),
+  init: document({ file: z.string(), engines: names, target: z.string() }).meta({
+    description: '`init --json`',
   }),
-  'init': document({ file: z.string(), engines: names, target: z.string() }),
-  'error': document({
+  error: document({
     error: z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }),
-  }),
+  }).meta({ description: 'every verb with `--json` that ends with an error' }),
 } as const
 
 export type ShapeName = keyof typeof shapes
