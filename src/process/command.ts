@@ -192,7 +192,8 @@ function openSink({ outFile, secrets, redact }: CommandInput) {
   }
   function write(bytes: Uint8Array) {
     attempt(() => {
-      for (let done = 0; file !== undefined && done < bytes.length;) done += writeSync(file, bytes, done)
+      if (file === undefined) return
+      for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done)
     })
   }
   function attempt(action: () => void) {

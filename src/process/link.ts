@@ -92,7 +92,7 @@ function greet(
   })
 }
 
-type Waiting = { resolve(value: unknown): void; reject(error: Error): void; timer: NodeJS.Timeout }
+type Waiting = { what: Ask['do']; resolve(value: unknown): void; reject(error: Error): void; timer: NodeJS.Timeout }
 
 type LinkState = {
   socket: Socket
@@ -135,12 +135,13 @@ type Without<T> = T extends { id: number } ? Omit<T, 'id'> : never
 function send(state: LinkState, request: Without<Ask>, limitMs: number): Promise<unknown> {
   const id = state.next++
   return new Promise((resolve, reject) => {
+    if (state.gone && state.exited && request.do === 'stop') return resolve(state.exited)
     if (state.gone) return reject(state.exited ? ended() : lost())
     const timer = setTimeout(() => {
       state.waiting.delete(id)
       reject(new BerthError('timeout', `the supervisor did not answer '${request.do}' within ${limitMs} ms`))
     }, limitMs)
-    state.waiting.set(id, { resolve, reject, timer })
+    state.waiting.set(id, { what: request.do, resolve, reject, timer })
     say(state.socket, { id, ...request })
   })
 }
@@ -161,6 +162,13 @@ function take(state: LinkState, message: Reply) {
 function exit(state: LinkState, record: ExitRecord) {
   if (state.exited) return
   state.exited = record
+  // The exit is the answer to whoever asked for it: the connection ends with it.
+  for (const [id, waiting] of state.waiting) {
+    if (waiting.what !== 'stop') continue
+    state.waiting.delete(id)
+    clearTimeout(waiting.timer)
+    waiting.resolve(record)
+  }
   for (const listener of state.exit) listener(record)
 }
 

@@ -30,8 +30,8 @@ export function withoutCodes(text: string): string {
   return text.replace(codes, '')
 }
 
-// oxlint-disable-next-line no-control-regex
 const codes =
+  // oxlint-disable-next-line no-control-regex
   /\x1b(?:\[[0-?]*[ -/]*(?:[@-~]|$)|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\|$)|[ -/]+[0-~]?|[0-Z\\-~]|$)|\x9b[0-?]*[ -/]*[@-~]/g
 
 /** One line as a terminal would leave it: after a carriage return the next text overwrites the one before. */
