@@ -7,7 +7,8 @@ import { type Fleet, type Project, liveTasks } from './fleet.ts'
 import { actionsOf } from './action.ts'
 import { type Asked, type Moment, type Run, openQuestion } from './run.ts'
 import { shut } from './schedule.ts'
-import { type Evidence, type Stage, stageOf } from './stage.ts'
+import { type Stage, stageOf } from './stage.ts'
+import { type Evidence } from './words.ts'
 import { type Task } from './task.ts'
 
 /** What an item is about: what an answer to it acts on. */

@@ -19,7 +19,8 @@ export function promptOf(task: Task, run: Run, brief: string): string {
   if (parts.length === 0) return brief
   const told = parts.join('\n\n')
   const kept = told.length > maxChars ? `…\n${told.slice(-maxChars)}` : told
-  const head = `This is attempt ${run.attempt} at the task above. The work of earlier attempts is in this worktree; go on from it.`
+  const work = 'The work of earlier attempts is in this worktree; go on from it.'
+  const head = `This is attempt ${run.attempt} at the task above. ${work}`
   return `${brief}${brief.endsWith('\n') ? '\n' : '\n\n'}---\n\n${head}\n\n${kept}\n`
 }
 

@@ -162,7 +162,7 @@ export type StateFact =
       branch: string
       home: string
       base: string
-      /** Which rule decided the base: `config`, `remote-head`, `ls-remote`, `current-branch`, `option`, `dependency`. */
+      /** What decided the base: `config remote-head ls-remote current-branch option dependency`. */
       baseRule: string
       /** The branch was there before, with these commits beyond the base. */
       tookUp?: number

@@ -253,7 +253,7 @@ function lost(reason: string): Verdict {
   }
 }
 
-// Trying again mends neither a missing program nor a refused request or permission. nor a request that the service refuses.
+// Trying again mends neither a missing program nor a refused request or permission.
 const finalCodes: ReadonlySet<ReasonCode> = new Set(['engine-missing', 'denied', 'engine-error'])
 
 function failed(outcome: Outcome & { is: 'failed' }): Verdict {

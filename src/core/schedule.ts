@@ -4,7 +4,8 @@ import { type ReasonCode, type WaitsFor } from './api.ts'
 import { type Clock } from './clock.ts'
 import { type Fleet, type Quota, accountKey, liveTasks, policyOf } from './fleet.ts'
 import { type Run, isAlive, isWaiting } from './run.ts'
-import { type Stage, list, stageOf } from './stage.ts'
+import { type Stage, stageOf } from './stage.ts'
+import { list } from './words.ts'
 import { type Task, keyOf, latestRun } from './task.ts'
 
 /** What stands in the way of a start. `until`: wall ms. `awake`: not before, awake ms. */

@@ -1,8 +1,8 @@
 // What happened, in one plain sentence per fact; longer text (output, messages) apart from it.
 
-import { type Fact } from './event.ts'
+import { type Fact, type Holder } from './event.ts'
 import { type Landing, type Outcome, type RunEnd } from './outcome.ts'
-import { list } from './stage.ts'
+import { list } from './words.ts'
 
 type Kinds = { [K in Fact['kind']]: Extract<Fact, { kind: K }> }
 type Table = { [K in keyof Kinds]: (fact: Kinds[K]) => string }
@@ -85,12 +85,12 @@ const table: Table = {
   'branch.deleted': ({ branch, commit, rule }) => `branch ${branch} deleted at ${short(commit)} (${rule})`,
   'branch.kept': ({ branch, reason }) => `branch ${branch} kept: ${reason}`,
   'workspace.removed': ({ named }) =>
-    `workspace removed${named.length > 0 ? `; still there: ${named.map(({ pid, command }) => `${pid} ${command}`).join(', ')}` : ''}`,
+    `workspace removed${named.length > 0 ? `; still there: ${list(named.map(holder))}` : ''}`,
   'attention.raised': ({ what, reason }) => `needs a person (${what}): ${reason}`,
   'attention.cleared': ({ item }) => `${item} is cleared`,
   'attention.answered': ({ item, answer, by }) => `${by} answered ${item}: ${answer}`,
   'tool.called': ({ tool, paths, command, ok }) =>
-    `${tool}${command === undefined ? '' : ` ${command}`}${paths.length > 0 ? ` ${list(paths)}` : ''}${ok === false ? ' failed' : ''}`,
+    [tool, command, list(paths), ok === false ? 'failed' : ''].filter(Boolean).join(' '),
   'message.said': ({ role, text }) => `${role}: ${text}`,
   'engine.retried': ({ text }) => `engine tries again: ${text}`,
   'file.changed': ({ path, change, from }) => `${change} ${from === undefined ? '' : `${from} → `}${path}`,
@@ -120,6 +120,7 @@ export function linesOf(fact: Fact): readonly string[] {
 }
 
 const short = (commit: string): string => commit.slice(0, 10)
+const holder = ({ pid, command }: Holder): string => `${pid} ${command}`
 const iso = (wall: number): string => new Date(wall).toISOString()
 const of = (engine: string, account: string): string => (account === '' ? engine : `${engine} as ${account}`)
 
@@ -164,8 +165,11 @@ function runEnd(end: RunEnd): string {
 
 function outcomeOf(outcome: Outcome): string {
   switch (outcome.is) {
-    case 'done':
-      return `its work is at ${short(outcome.commit)}: ${outcome.changes.files} files, +${outcome.changes.insertions} -${outcome.changes.deletions}${outcome.uncommitted ? ', committed by Berth' : ''}`
+    case 'done': {
+      const { files, insertions, deletions } = outcome.changes
+      const by = outcome.uncommitted ? ', committed by Berth' : ''
+      return `its work is at ${short(outcome.commit)}: ${files} files, +${insertions} -${deletions}${by}`
+    }
     case 'no-work':
       return 'it ended without any change'
     case 'failed':

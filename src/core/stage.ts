@@ -4,15 +4,12 @@ import { type ReasonCode } from './api.ts'
 import { type EndWhy } from './effect.ts'
 import { type Fleet, policyOf } from './fleet.ts'
 import { type LandingState } from './landing.ts'
-import { type Next, nextOf, pauseMs } from './recover.ts'
+import { type Ready, readyStage } from './ready.ts'
+import { type Next, nextOf } from './recover.ts'
 import { type Run, isAlive } from './run.ts'
-import { type Task, type Verification, isApproved, isBare, isGone, latestRun } from './task.ts'
+import { type Task, isBare, isGone, latestRun } from './task.ts'
 import { type Removal, type Workspace, landingRemoval, plainRemoval } from './workspace.ts'
-
-export type Evidence = { kind: string; text: string }
-
-/** Why a ready task that is wanted on the target is not going there. */
-export type Block = { code: ReasonCode; sentence: string; evidence: Evidence[] }
+import { type Evidence } from './words.ts'
 
 export type Stage =
   | { is: 'gone'; as: 'landed' | 'dropped' }
@@ -39,7 +36,7 @@ export type Stage =
   | { is: 'again'; code: ReasonCode; at: number; sentence: string }
   | { is: 'verifying'; commit: string }
   | (Next & { is: 'decide' })
-  | { is: 'ready'; verification: Verification & { is: 'ready' }; wanted: boolean; block?: Block; at: number }
+  | Ready
 
 export function stageOf(fleet: Fleet, task: Task): Stage {
   const run = latestRun(task)
@@ -119,122 +116,4 @@ function runStage(fleet: Fleet, task: Task): Stage {
   const next = policy === undefined ? undefined : nextOf(task, policy)
   if (next === undefined) return { is: 'queued', wants: 'run' }
   return next.is === 'verify' ? { is: 'verifying', commit: next.commit } : next
-}
-
-function readyStage(fleet: Fleet, task: Task, verification: Verification & { is: 'ready' }): Stage {
-  const { landing, spec } = task
-  const wanted = spec.land === 'auto' || task.landAsked !== undefined
-  const ready = { is: 'ready', verification, wanted, at: 0 } as const
-  if (landing?.phase === 'failed') return afterFailure(fleet, task, landing, ready)
-  const unseen = verification.uncommitted && verification.gates.length === 0
-  if (unseen && !isApproved(task, verification.commit, 'uncommitted-work')) {
-    return {
-      ...ready,
-      block: {
-        code: 'uncommitted-work',
-        sentence: 'Berth committed what the agent left, and no gate has seen it',
-        evidence: [{ kind: 'commit', text: verification.commit }],
-      },
-    }
-  }
-  return ready
-}
-
-type Ready = Stage & { is: 'ready' }
-type FailedLanding = LandingState & { phase: 'failed' }
-
-function afterFailure(fleet: Fleet, task: Task, landing: FailedLanding, ready: Ready): Stage {
-  const { failure } = landing
-  const tries = policyOf(fleet, task)?.landingTries ?? 1
-  const paths = (list: string[]): Evidence[] => list.map(text => ({ kind: 'path', text }))
-  switch (failure.is) {
-    case 'conflict':
-      return {
-        is: 'failed',
-        code: 'conflict',
-        sentence: `it conflicts with the target in ${list(failure.paths)}`,
-        evidence: paths(failure.paths),
-        paths: failure.paths,
-      }
-    case 'gate':
-      return {
-        is: 'failed',
-        code: 'gate',
-        sentence: `gate '${failure.gate}' failed on the merge with the target: ${failure.reason}`,
-        evidence: output(failure.gate, failure.tail),
-      }
-    case 'target-red':
-      return {
-        ...ready,
-        block: {
-          code: 'target-red',
-          sentence: `gate '${failure.gate}' fails on the target itself: ${failure.reason}`,
-          evidence: output(failure.gate, failure.tail),
-        },
-      }
-    case 'target-moved':
-      if (landing.tries < tries) return ready
-      return {
-        ...ready,
-        block: {
-          code: 'target',
-          sentence: `the target moved during each of ${landing.tries} tries`,
-          evidence: [{ kind: 'commit', text: failure.tip }],
-        },
-      }
-    case 'target-busy':
-      return {
-        ...ready,
-        block: { code: 'target-busy', sentence: failure.reason, evidence: paths(failure.paths) },
-      }
-    case 'target-rewritten':
-      return {
-        ...ready,
-        block: {
-          code: 'target',
-          sentence: `the target was rewritten: '${failure.tip}' does not contain '${failure.was}'`,
-          evidence: failure.left.map(text => ({ kind: 'commit', text })),
-        },
-      }
-    case 'protected':
-      if (isApproved(task, landing.commit, 'protected')) return ready
-      return {
-        ...ready,
-        block: {
-          code: 'protected',
-          sentence: `it changes what the repository protects: ${list(failure.paths)}`,
-          evidence: paths(failure.paths),
-        },
-      }
-    case 'branch-moved':
-      return {
-        ...ready,
-        block: {
-          code: 'decide',
-          sentence: `its branch was moved from '${failure.expected}' to '${failure.found}'`,
-          evidence: [{ kind: 'commit', text: failure.found }],
-        },
-      }
-    case 'failed': {
-      if (landing.tries >= tries)
-        return { is: 'failed', code: 'unknown', sentence: `${failure.step}: ${failure.reason}`, evidence: [] }
-      const policy = policyOf(fleet, task)
-      const pause = policy === undefined ? 0 : pauseMs(policy, landing.tries, landing.commit)
-      return { ...ready, at: landing.since.awake + pause }
-    }
-  }
-}
-
-const output = (gate: string, tail: string[]): Evidence[] => [
-  { kind: 'gate', text: gate },
-  ...tail.slice(-20).map(text => ({ kind: 'output', text })),
-]
-
-/** Names for a sentence: the first three, and how many more. */
-export function list(names: readonly string[]): string {
-  const shown = names
-    .slice(0, 3)
-    .map(name => `'${name}'`)
-    .join(', ')
-  return names.length > 3 ? `${shown} and ${names.length - 3} more` : shown
 }

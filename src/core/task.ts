@@ -200,7 +200,7 @@ function asked(task: Task, event: Event): void {
       put(task, 'workspace', putOff(task.workspace, event.detail))
       return
     case 'task.released':
-      delete task.held
+      drop(task, 'held')
       return
     case 'task.land-asked':
       askLanding(task, momentOf(event))
@@ -209,7 +209,7 @@ function asked(task: Task, event: Event): void {
       task.approved = [...task.approved, { commit: event.commit, what: event.what }]
       return
     case 'teardown.refused':
-      delete task.dropped
+      drop(task, 'dropped')
       return
     case 'task.noted':
       task.notes = [...task.notes, event.text]
@@ -224,13 +224,13 @@ function retry(task: Task, since: Moment): void {
   task.withdrawn = 0
   if (task.landing?.phase === 'landed' || liveRun(task) !== undefined || task.runs.length === 0) return
   task.again = true
-  delete task.verification
-  if (task.landing?.phase === 'failed') delete task.landing
+  drop(task, 'verification')
+  if (task.landing?.phase === 'failed') drop(task, 'landing')
 }
 
 function goOn(task: Task): void {
-  delete task.stopped
-  delete task.held
+  drop(task, 'stopped')
+  drop(task, 'held')
   task.awaitsResume = false
   put(task, 'workspace', madeAgain(task.workspace))
 }
@@ -238,14 +238,14 @@ function goOn(task: Task): void {
 // Asking again forgives what stood in the way, and shows that a person knows of it.
 function askLanding(task: Task, since: Moment): void {
   task.landAsked = since
-  delete task.stopped
+  drop(task, 'stopped')
   task.awaitsResume = false
   if (task.verification?.is !== 'ready') return
   const { commit } = task.verification
   const seen: Approval[] = ['uncommitted-work']
   if (task.landing?.phase === 'failed') {
     if (task.landing.failure.is === 'protected') seen.push('protected')
-    delete task.landing
+    drop(task, 'landing')
   }
   task.approved = [...task.approved, ...seen.map(what => ({ commit, what }))]
 }
@@ -257,26 +257,26 @@ function proved(task: Task, event: Event): void {
     case 'run.claimed':
       task.again = false
       task.withdrawn = 0
-      delete task.verification
-      if (task.landing?.phase === 'failed') delete task.landing
+      drop(task, 'verification')
+      if (task.landing?.phase === 'failed') drop(task, 'landing')
       return
     case 'gate.started':
       task.gate = { name: event.gate, where: event.where, since: momentOf(event) }
       return
     case 'gate.exited':
-      delete task.gate
+      drop(task, 'gate')
       task.gates = [...task.gates, resultOf(event)].slice(-20)
       return
     case 'task.ready': {
       const { commit, gates, changes, uncommitted } = event
-      delete task.gate
+      drop(task, 'gate')
       task.verification = { is: 'ready', commit, gates, changes, uncommitted, since: momentOf(event) }
       return
     }
     case 'task.red': {
       const { commit, gate, reason, unknown = false } = event
       const tail = task.gates.findLast(result => result.gate === gate && result.commit === commit)?.tail ?? []
-      delete task.gate
+      drop(task, 'gate')
       task.verification = { is: 'red', commit, gate, reason, unknown, tail, since: momentOf(event) }
       if (!unknown) setBack(task, { is: 'gate', attempt, gate, where: 'workspace', reason, tail })
       return
@@ -286,7 +286,7 @@ function proved(task: Task, event: Event): void {
       return
     case 'landing.failed': {
       const { failure } = event
-      delete task.gate
+      drop(task, 'gate')
       if (failure.is === 'conflict') setBack(task, { is: 'conflict', attempt, paths: failure.paths })
       if (failure.is === 'gate')
         setBack(task, {
@@ -325,8 +325,8 @@ function proved(task: Task, event: Event): void {
 // Its worktree is looked at once more; what is found there is verified anew.
 function withdraw(task: Task): void {
   task.withdrawn += 1
-  delete task.verification
-  if (task.landing?.phase === 'failed') delete task.landing
+  drop(task, 'verification')
+  if (task.landing?.phase === 'failed') drop(task, 'landing')
   const run = latestRun(task)
   if (run?.state.phase !== 'collected') return
   const { ended, why } = run.state
@@ -354,6 +354,11 @@ function resultOf(event: Event & { kind: 'gate.exited' }): GateResult {
 }
 
 function put<K extends keyof Task>(task: Task, name: K, value: Task[K] | undefined): void {
-  if (value === undefined) delete task[name]
+  if (value === undefined) drop(task, name)
   else task[name] = value
+}
+
+// Deleting what is not there would still cost the object its shape, and the fold its speed.
+function drop(task: Task, name: keyof Task): void {
+  if (name in task) delete task[name]
 }

@@ -48,7 +48,7 @@ export type LoopOptions = {
 export type Loop = {
   fleet(): Fleet
   clock(): Clock
-  /** Durable when it returns, if there is a state fact among them. Throws BerthError `disk-full`: nothing was recorded. */
+  /** Durable when it returns, if there is a state fact among them. Throws BerthError `disk-full`: none was recorded. */
   record(facts: readonly Fact[], because?: number): Event[]
   /** Called after the fact is applied, in order. Returns how to stop listening. */
   onEvent(listener: (event: Event) => void): () => void

@@ -1,0 +1,136 @@
+// Where a task with verified work is: on its way to the target, or what keeps it from there.
+
+import { type ReasonCode } from './api.ts'
+import { type Fleet, policyOf } from './fleet.ts'
+import { type LandingState } from './landing.ts'
+import { type Landing } from './outcome.ts'
+import { pauseMs } from './recover.ts'
+import { type Task, type Verification, isApproved } from './task.ts'
+import { type Evidence, list } from './words.ts'
+
+/** Why a ready task that is wanted on the target is not going there. */
+export type Block = { code: ReasonCode; sentence: string; evidence: Evidence[] }
+
+export type Ready = {
+  is: 'ready'
+  verification: Verification & { is: 'ready' }
+  /** Somebody wants it on the target. */
+  wanted: boolean
+  block?: Block
+  /** It is not tried before, awake ms. */
+  at: number
+}
+
+/** Its landing failed, for a reason that lies in its own work, or that trying again does not mend. */
+export type Unlandable = {
+  is: 'failed'
+  code: ReasonCode
+  sentence: string
+  evidence: Evidence[]
+  paths?: string[]
+}
+
+export function readyStage(
+  fleet: Fleet,
+  task: Task,
+  verification: Verification & { is: 'ready' },
+): Ready | Unlandable {
+  const { landing, spec } = task
+  const wanted = spec.land === 'auto' || task.landAsked !== undefined
+  const ready: Ready = { is: 'ready', verification, wanted, at: 0 }
+  if (landing?.phase === 'failed')
+    return unlandable(fleet, task, landing) ?? again(fleet, task, landing, ready)
+  const unseen = verification.uncommitted && verification.gates.length === 0
+  if (!unseen || isApproved(task, verification.commit, 'uncommitted-work')) return ready
+  const sentence = 'Berth committed what the agent left, and no gate has seen it'
+  return { ...ready, block: { code: 'uncommitted-work', sentence, evidence: commits([verification.commit]) } }
+}
+
+type FailedLanding = LandingState & { phase: 'failed' }
+
+const triesOf = (fleet: Fleet, task: Task): number => policyOf(fleet, task)?.landingTries ?? 1
+
+function unlandable(fleet: Fleet, task: Task, { failure, tries }: FailedLanding): Unlandable | undefined {
+  switch (failure.is) {
+    case 'conflict': {
+      const sentence = `it conflicts with the target in ${list(failure.paths)}`
+      return {
+        is: 'failed',
+        code: 'conflict',
+        sentence,
+        evidence: pathsOf(failure.paths),
+        paths: failure.paths,
+      }
+    }
+    case 'gate': {
+      const sentence = `gate '${failure.gate}' failed on the merge with the target: ${failure.reason}`
+      return { is: 'failed', code: 'gate', sentence, evidence: output(failure.gate, failure.tail) }
+    }
+    case 'failed':
+      if (tries < triesOf(fleet, task)) return undefined
+      return { is: 'failed', code: 'unknown', sentence: `${failure.step}: ${failure.reason}`, evidence: [] }
+    default:
+      return undefined
+  }
+}
+
+function again(fleet: Fleet, task: Task, landing: FailedLanding, ready: Ready): Ready {
+  const { failure } = landing
+  const block = blockOf(failure, landing.tries)
+  switch (failure.is) {
+    case 'target-moved':
+      return landing.tries < triesOf(fleet, task) ? ready : { ...ready, block }
+    case 'protected':
+      return isApproved(task, landing.commit, 'protected') ? ready : { ...ready, block }
+    case 'failed': {
+      const policy = policyOf(fleet, task)
+      const pause = policy === undefined ? 0 : pauseMs(policy, landing.tries, landing.commit)
+      return { ...ready, at: landing.since.awake + pause }
+    }
+    default:
+      return { ...ready, block }
+  }
+}
+
+function blockOf(failure: Landing, tries: number): Block {
+  switch (failure.is) {
+    case 'target-red': {
+      const sentence = `gate '${failure.gate}' fails on the target itself: ${failure.reason}`
+      return { code: 'target-red', sentence, evidence: output(failure.gate, failure.tail) }
+    }
+    case 'target-moved': {
+      const sentence = `the target moved during each of ${tries} tries`
+      return { code: 'target', sentence, evidence: commits([failure.tip]) }
+    }
+    case 'target-busy': {
+      const [first] = failure.paths
+      const named = first === undefined || failure.reason.includes(first)
+      const sentence = named ? failure.reason : `${failure.reason}: ${list(failure.paths)}`
+      return { code: 'target-busy', sentence, evidence: pathsOf(failure.paths) }
+    }
+    case 'target-rewritten': {
+      const sentence = `the target was rewritten: '${failure.tip}' does not contain '${failure.was}'`
+      return { code: 'target', sentence, evidence: commits(failure.left) }
+    }
+    case 'protected': {
+      const sentence = `it changes what the repository protects: ${list(failure.paths)}`
+      return { code: 'protected', sentence, evidence: pathsOf(failure.paths) }
+    }
+    case 'branch-moved': {
+      const sentence = `its branch was moved: it is at '${failure.found}', not at '${failure.expected}'`
+      return { code: 'decide', sentence, evidence: commits([failure.found]) }
+    }
+    case 'conflict':
+    case 'gate':
+    case 'failed':
+      return { code: 'unknown', sentence: failure.is, evidence: [] }
+  }
+}
+
+const pathsOf = (paths: readonly string[]): Evidence[] => paths.map(text => ({ kind: 'path', text }))
+const commits = (ids: readonly string[]): Evidence[] => ids.map(text => ({ kind: 'commit', text }))
+
+const output = (gate: string, tail: readonly string[]): Evidence[] => [
+  { kind: 'gate', text: gate },
+  ...tail.slice(-20).map(text => ({ kind: 'output', text })),
+]
