@@ -4,13 +4,12 @@ const common = {
   format: 'esm' as const,
   platform: 'node' as const,
   target: 'node20.12',
-  outDir: 'dist',
+  outDir: 'dist.new',
   dts: false,
   clean: false,
   minify: false,
   // Native code stays outside; all else is bundled, so that an install fetches next to nothing.
-  external: ['@photostructure/sqlite', 'koffi', '@lydell/node-pty', 'node:sqlite'],
-  noExternal: [/.*/],
+  deps: { neverBundle: ['@photostructure/sqlite', 'koffi', '@lydell/node-pty', 'node:sqlite'], alwaysBundle: [/.*/], onlyAllowBundle: false as const },
 }
 
 export default defineConfig([

@@ -1,7 +1,7 @@
 // Makes a checkout ready: installs what the lock file says if it is not installed, builds if a source is newer
 // than the build. Both are skipped when there is nothing to do. `--build` always builds.
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, run } from './tool.mjs'
 
@@ -32,7 +32,14 @@ const sources = Math.max(
   ...['tsdown.config.ts', 'package.json'].map(file => statSync(join(root, file)).mtimeMs),
 )
 if (process.argv.includes('--build') || !existsSync(built) || statSync(built).mtimeMs < sources) {
-  const code = run('tsdown/dist/run.mjs', ['--log-level', 'warn'])
+  // Built aside and moved into place: a build that is cut off leaves the one before it.
+  const made = join(root, 'dist.new')
+  rmSync(made, { recursive: true, force: true })
+  const code = run('tsdown/dist/run.mjs', ['--log-level', 'error'])
   if (code !== 0) process.exit(code)
-  writeFileSync(built, '')
+  writeFileSync(join(made, '.built'), '')
+  rmSync(join(root, 'dist.old'), { recursive: true, force: true })
+  if (existsSync(join(root, 'dist'))) renameSync(join(root, 'dist'), join(root, 'dist.old'))
+  renameSync(made, join(root, 'dist'))
+  rmSync(join(root, 'dist.old'), { recursive: true, force: true })
 }
