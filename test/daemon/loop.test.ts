@@ -5,7 +5,13 @@ import { BerthError } from '../../src/core/errors.ts'
 import { type Effect } from '../../src/core/effect.ts'
 import { type Event, type Fact } from '../../src/core/event.ts'
 import { statusOf } from '../../src/core/status.ts'
-import { type HostClock, type Loop, type LoopOptions, type Perform, startLoop } from '../../src/daemon/loop.ts'
+import {
+  type HostClock,
+  type Loop,
+  type LoopOptions,
+  type Perform,
+  startLoop,
+} from '../../src/daemon/loop.ts'
 import { makesOf } from '../core/simulate.ts'
 import { configured } from '../core/story.ts'
 import { of, submit, workspace } from '../core/told.ts'
@@ -24,7 +30,12 @@ function rig(perform: Perform, more: Partial<LoopOptions> & { events?: Event[] }
       state: () => events.slice(),
       append: (facts, stamp) => {
         if (disk.full) throw new BerthError('disk-full', 'no space')
-        const fresh = facts.map((fact, index): Event => ({ ...fact, seq: events.length + 1 + index, host: 'h', ...stamp }))
+        const fresh = facts.map((fact, index): Event => ({
+          ...fact,
+          seq: events.length + 1 + index,
+          host: 'h',
+          ...stamp,
+        }))
         events.push(...fresh)
         return fresh
       },
@@ -65,7 +76,10 @@ const nothing: Perform = async () => []
 const status = (loop: Loop) => statusOf(loop.fleet(), loop.fleet().tasks.get('p/one')!, loop.clock())
 
 /** Answers each effect with what the table says, by its verb. */
-const answering = (table: Partial<{ [K in Effect['do']]: (effect: Effect) => Fact[] }>): Perform => async effect => table[effect.do]?.(effect) ?? []
+const answering =
+  (table: Partial<{ [K in Effect['do']]: (effect: Effect) => Fact[] }>): Perform =>
+  async effect =>
+    table[effect.do]?.(effect) ?? []
 
 test('a claim is in the log before its effect is performed, and what came of it names the claim as its cause', async () => {
   const seen: string[][] = []
@@ -75,7 +89,10 @@ test('a claim is in the log before its effect is performed, and what came of it 
   })
   loop.record([...configured, submit()])
   await loop.idle()
-  expect(seen.slice(0, 2)).toEqual([['prepare', 'workspace.claimed'], ['start', 'run.claimed']])
+  expect(seen.slice(0, 2)).toEqual([
+    ['prepare', 'workspace.claimed'],
+    ['start', 'run.claimed'],
+  ])
   const claim = events.find(({ kind }) => kind === 'workspace.claimed')
   expect(events.find(({ kind }) => kind === 'workspace.ready')).toMatchObject({ because: claim?.seq })
 })
@@ -103,7 +120,14 @@ test('an effect that is no longer wanted is cancelled, and the task has one effe
   })
   loop.record([...configured, submit()])
   await Promise.resolve()
-  const mode = { save: false, discard: false, branch: false, stop: true, unlock: false, by: 'person' as const }
+  const mode = {
+    save: false,
+    discard: false,
+    branch: false,
+    stop: true,
+    unlock: false,
+    by: 'person' as const,
+  }
   loop.record([{ kind: 'teardown.asked', mode, ...of('one') }])
   await loop.idle()
   expect(done).toEqual(['prepare', 'teardown'])
@@ -132,7 +156,12 @@ test('an effect that throws costs its task, not the fleet', async () => {
     if (effect.do === 'prepare' && effect.task === 'one') throw new Error('a bug')
     return effect.do === 'prepare' ? workspace('two').slice(1) : []
   })
-  loop.record([...configured, { kind: 'limits.set', limits: { jobs: 2, maxAlive: 6, perEngine: {} } }, submit('one'), submit('two')])
+  loop.record([
+    ...configured,
+    { kind: 'limits.set', limits: { jobs: 2, maxAlive: 6, perEngine: {} } },
+    submit('one'),
+    submit('two'),
+  ])
   await loop.idle()
   expect(status(loop)).toMatchObject({ status: 'failed', reasonCode: 'create-failed', reason: 'bug: a bug' })
   expect(loop.fleet().tasks.get('p/two')?.workspace?.phase).toBe('ready')
@@ -177,7 +206,12 @@ test('a reserve that had to be given up closes admission, and is an item', async
   const events: Event[] = []
   const used = { reserve: false }
   const append = (facts: readonly Fact[], stamp: { at: number; awake: number }): Event[] => {
-    const fresh = facts.map((fact, index): Event => ({ ...fact, seq: events.length + 1 + index, host: 'h', ...stamp }))
+    const fresh = facts.map((fact, index): Event => ({
+      ...fact,
+      seq: events.length + 1 + index,
+      host: 'h',
+      ...stamp,
+    }))
     events.push(...fresh)
     return fresh
   }
@@ -186,7 +220,9 @@ test('a reserve that had to be given up closes admission, and is an item', async
   loop.record([...configured, submit()])
   await loop.idle()
   expect(loop.fleet().admission).toBe('closed')
-  expect(events.filter(({ kind }) => kind === 'attention.raised')).toMatchObject([{ item: 'disk', what: 'disk' }])
+  expect(events.filter(({ kind }) => kind === 'attention.raised')).toMatchObject([
+    { item: 'disk', what: 'disk' },
+  ])
 })
 
 test('a sleep of the host is noticed; a clock set back is not taken for one', async () => {
@@ -217,17 +253,45 @@ test('the awake clock goes on where it was, over restarts of the loop and of the
 })
 
 test('attempts of before a restart of the host are closed before anything else', async () => {
-  const begin = answering({ prepare: () => workspace().slice(1), start: effect => [{ kind: 'run.started', run: 'r1', pid: 1, startedAt: 'x', supervisor: 2, base: 'c0', project: effect.project, task: effect.task }] })
+  const begin = answering({
+    prepare: () => workspace().slice(1),
+    start: effect => [
+      {
+        kind: 'run.started',
+        run: 'r1',
+        pid: 1,
+        startedAt: 'x',
+        supervisor: 2,
+        base: 'c0',
+        project: effect.project,
+        task: effect.task,
+      },
+    ],
+  })
   const first = rig(begin)
   first.loop.record([...configured, submit()])
   await first.loop.idle()
   expect(status(first.loop).status).toBe('running')
-  const { loop, events } = rig(answering({ collect: () => [{ kind: 'run.collected', run: 'r1', outcome: { is: 'failed', reason: 'host-restarted', evidence: '', transient: true, escaped: [] }, ...of('one') }] }), {
-    events: first.events,
-    host: () => ({ wall: 1_700_000_100_000, monotonic: 3, boot: 'c' }),
-  })
+  const { loop, events } = rig(
+    answering({
+      collect: () => [
+        {
+          kind: 'run.collected',
+          run: 'r1',
+          outcome: { is: 'failed', reason: 'host-restarted', evidence: '', transient: true, escaped: [] },
+          ...of('one'),
+        },
+      ],
+    }),
+    {
+      events: first.events,
+      host: () => ({ wall: 1_700_000_100_000, monotonic: 3, boot: 'c' }),
+    },
+  )
   await loop.idle()
-  const fresh = events.slice(events.findLastIndex(({ kind }) => kind === 'run.started') + 1).map(({ kind }) => kind)
+  const fresh = events
+    .slice(events.findLastIndex(({ kind }) => kind === 'run.started') + 1)
+    .map(({ kind }) => kind)
   expect(fresh).toEqual(['run.lost', 'host.restarted', 'loop.started', 'run.collected'])
   expect(status(loop)).toMatchObject({ status: 'retrying', reasonCode: 'host-restarted', waitsFor: 'person' })
 })
