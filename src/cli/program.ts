@@ -280,6 +280,15 @@ function keeping(add: Add): void {
     command => command.option('--yes', 'remove it'),
   )
   add(
+    'demo',
+    'a small fleet of scripted agents on a throw-away repository; needs no account and no network',
+    async () => (await import('./commands/demo.ts')).demo,
+    command =>
+      command
+        .option('--keep', 'leave the throw-away folder')
+        .option('--dir <folder>', 'an empty folder to work in, instead of a temporary one'),
+  )
+  add(
     'completion <shell>',
     'a script for bash, zsh or fish',
     async () => (await import('./commands/completion.ts')).completion,
