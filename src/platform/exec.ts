@@ -45,13 +45,19 @@ export function run(file: string, args: readonly string[], options: ExecOptions)
     child.on('error', error => finish(error))
     child.on('exit', (code, signal) => {
       ended = { code, signal }
-      // A grandchild may keep the pipes open for ever: what was written by now is soon read.
-      setTimeout(finish, pipeGraceMs).unref()
+      linger()
     })
     child.on('close', () => finish())
     feed(child, options.input)
     if (options.signal?.aborted) abort()
 
+    // A grandchild may keep the pipes open for ever: all has been read when nothing came for a while. Time alone
+    // proves nothing, since this process may have been busy: the immediate runs after the pipes were looked at.
+    function linger() {
+      const before = out.size() + err.size()
+      const look = () => (out.size() + err.size() === before ? finish() : linger())
+      setTimeout(() => setImmediate(look), pipeGraceMs).unref()
+    }
     function stop(why: 'timedOut' | 'truncated' | 'aborted') {
       cut ??= why
       killGroup(child)
@@ -131,7 +137,7 @@ function gather(maxBytes: number, full: () => void) {
     size += part.length
     if (size > maxBytes) full()
   }
-  return { add, bytes: () => Buffer.concat(parts) }
+  return { add, size: () => size, bytes: () => Buffer.concat(parts) }
 }
 
 /** A child that does not read its input must not hurt: the broken pipe is its affair. */
