@@ -1,8 +1,11 @@
 // Files that are whole or not there: atomic replace, exclusive create, private folders, and the reserve.
 
 import {
+  accessSync,
   chmodSync,
   closeSync,
+  constants as fileConstants,
+  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -72,12 +75,21 @@ export function readIfThere(file: string): Buffer | undefined {
 /** Makes `dir` and its parents, and makes `dir` itself the owner's alone. */
 export function privateDir(dir: string): string {
   try {
+    // Node reports a missing folder where a whole file system is read-only: asked first, the answer is the true one.
+    if (!existsSync(dir)) accessSync(nearestFolder(dir), fileConstants.W_OK)
     mkdirSync(dir, { recursive: true, mode: privateDirMode })
     if ((statSync(dir).mode & 0o077) !== 0) chmodSync(dir, privateDirMode)
   } catch (error) {
     throw storageError(error, dir)
   }
   return dir
+}
+
+/** `dir`, or the nearest of its parents that exists. */
+export function nearestFolder(dir: string): string {
+  let at = dir
+  while (!existsSync(at) && dirname(at) !== at) at = dirname(at)
+  return at
 }
 
 /** Removes a file; a missing one is fine. */

@@ -3,7 +3,7 @@
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { BerthError } from '../core/errors.ts'
-import { atomicWrite, privateDir, readIfThere, storageError } from './files.ts'
+import { atomicWrite, nearestFolder, privateDir, readIfThere, storageError } from './files.ts'
 import { type StatePaths, statePaths } from './paths.ts'
 import { schemaVersion } from './schema.ts'
 
@@ -98,10 +98,4 @@ function refuseForeign(dir: string): void {
       `'${dir}' is no state directory: it holds '${foreign}'`,
       `BERTH_STATE_DIR='${join(dir, 'berth')}' berth …`,
     )
-}
-
-function nearestFolder(dir: string): string {
-  let at = dir
-  while (!existsSync(at) && dirname(at) !== at) at = dirname(at)
-  return at
 }

@@ -182,7 +182,7 @@ describe('damaged segments are healed from the database', () => {
     ['zero bytes in the middle', dir => zero(segment(dir), 5000, 700)],
     ['a record glued behind a torn one', dir => glue(dir)],
     ['a byte order mark and other line endings', dir => dos(dir)],
-    ['disorder', dir => writeFileSync(segment(dir), `${lines(dir).reverse().join('\n')}\n`)],
+    ['disorder', dir => writeFileSync(segment(dir), `${lines(dir).toReversed().join('\n')}\n`)],
     ['duplicates', dir => appendFileSync(segment(dir), `${lines(dir).slice(5, 9).join('\n')}\n`)],
     [
       'bytes that are no text',

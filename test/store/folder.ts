@@ -1,7 +1,7 @@
 // Folders, child processes and stores for the tests of the store; all of it is gone when the test has ended.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -71,6 +71,7 @@ export const ended = (child: ChildProcess): Promise<void> =>
     : new Promise(resolve => child.once('exit', () => resolve()))
 
 function compile(to: string): void {
+  if (existsSync(to)) return
   for (const name of ['core', 'store']) {
     const from = join(root, 'src', name)
     mkdirSync(join(to, name), { recursive: true })
