@@ -33,7 +33,8 @@ export function uniqueName(slug: string, taken: Iterable<string>): string {
 
 /** Why a name that a person chose cannot be one, or undefined if it can. */
 export function nameProblem(name: string): string | undefined {
-  if (!namePattern.test(name)) return 'use a-z, 0-9, dot, underscore and dash, beginning with a letter or digit'
+  if (!namePattern.test(name))
+    return 'use a-z, 0-9, dot, underscore and dash, beginning with a letter or digit'
   if (name.length > nameLimit) return `use at most ${nameLimit} characters`
   if (/\.\.|\.$|\.lock$/.test(name)) return "'..', a dot at the end and '.lock' at the end are not allowed"
   if (isReserved(name)) return 'Windows reserves this name for a device'

@@ -21,7 +21,10 @@ export type Archived = { path: string; kind: TarHeader['kind']; digest: string }
  * Writes an archive (0600, must not exist), reads it back and compares every entry. Sockets, pipes and devices are
  * skipped and named. Throws what the disk throws; then no archive is left half written by the caller's clean-up.
  */
-export async function writeArchive(file: string, items: readonly ArchiveItem[]): Promise<{ written: number; skipped: string[] }> {
+export async function writeArchive(
+  file: string,
+  items: readonly ArchiveItem[],
+): Promise<{ written: number; skipped: string[] }> {
   const handle = await open(file, 'wx', 0o600)
   const written: Archived[] = []
   const skipped: string[] = []
@@ -46,7 +49,11 @@ export async function readArchive(file: string): Promise<Archived[]> {
   await eachEntry(file, async (header, read) => {
     const hash = createHash('sha256')
     for await (const part of read()) hash.update(part)
-    entries.push({ path: header.path, kind: header.kind, digest: header.kind === 'link' ? header.link : hash.digest('hex') })
+    entries.push({
+      path: header.path,
+      kind: header.kind,
+      digest: header.kind === 'link' ? header.link : hash.digest('hex'),
+    })
   })
   return entries
 }
@@ -65,7 +72,10 @@ export async function unpackArchive(
     const parts: Buffer[] = []
     for await (const part of read()) parts.push(part)
     if (header.path === skip || header.path.startsWith(`${skip}/`)) return
-    const done = await place(root, header, { content: Buffer.concat(parts), replace: replace.has(header.path) })
+    const done = await place(root, header, {
+      content: Buffer.concat(parts),
+      replace: replace.has(header.path),
+    })
     if (!done) kept.push(header.path)
   })
   return kept
@@ -91,7 +101,9 @@ async function addItem(handle: FileHandle, item: ArchiveItem): Promise<Archived 
   if (!stats.isFile()) return undefined
   const size = item.bytes?.length ?? stats.size
   await handle.write(tarHeader({ ...common, kind: 'file', size, link: '' }))
-  const digest = item.bytes ? await writeBytes(handle, item.bytes) : await copyFile(handle, { from: item.from, size })
+  const digest = item.bytes
+    ? await writeBytes(handle, item.bytes)
+    : await copyFile(handle, { from: item.from, size })
   await handle.write(padding(size))
   return { path: item.path, kind: 'file', digest }
 }
@@ -114,7 +126,8 @@ async function copyFile(handle: FileHandle, { from, size }: { from: string; size
       await handle.write(part)
       left -= bytesRead
     }
-    if ((await source.read(Buffer.alloc(1))).bytesRead > 0) throw new Error(`'${from}' became longer while it was saved`)
+    if ((await source.read(Buffer.alloc(1))).bytesRead > 0)
+      throw new Error(`'${from}' became longer while it was saved`)
   } finally {
     await source.close()
   }
@@ -127,7 +140,8 @@ async function compare(file: string, written: readonly Archived[]): Promise<void
     const other = back[at]
     return other?.path === entry.path && other.kind === entry.kind && other.digest === entry.digest
   }
-  if (back.length !== written.length || !written.every(same)) throw new Error(`'${file}' does not read back as it was written`)
+  if (back.length !== written.length || !written.every(same))
+    throw new Error(`'${file}' does not read back as it was written`)
 }
 
 /** Calls back with each entry; what the callback does not read is passed over. */
@@ -173,7 +187,8 @@ type Placing = { content: Buffer; replace: boolean }
 /** Puts one entry where it belongs. False: something else is there. */
 async function place(root: string, header: TarHeader, { content, replace }: Placing): Promise<boolean> {
   const parts = header.path.split('/')
-  if (parts.some(part => part === '' || part === '.' || part === '..') || /^[a-z]:|\\/i.test(header.path)) return false
+  if (parts.some(part => part === '' || part === '.' || part === '..') || /^[a-z]:|\\/i.test(header.path))
+    return false
   if (!(await makeFolders(root, header.kind === 'folder' ? header.path : dirname(header.path)))) return false
   const target = join(root, header.path)
   if (header.kind === 'folder') return true
@@ -191,7 +206,10 @@ async function place(root: string, header: TarHeader, { content, replace }: Plac
 async function isSame(target: string, header: TarHeader, content: Buffer): Promise<boolean> {
   const there = await lstat(fsPath(target))
   if (header.kind === 'link') {
-    return there.isSymbolicLink() && (await readlink(fsPath(target), { encoding: 'buffer' })).equals(bytesOf(header.link))
+    return (
+      there.isSymbolicLink() &&
+      (await readlink(fsPath(target), { encoding: 'buffer' })).equals(bytesOf(header.link))
+    )
   }
   return there.isFile() && (await readFile(fsPath(target))).equals(content)
 }

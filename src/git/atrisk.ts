@@ -36,7 +36,11 @@ export async function commitsAtRisk(repo: Git, gitDir: string, signal?: AbortSig
 type Options = { env: { GIT_DIR: string }; signal?: AbortSignal }
 
 /** Those reachable from `from` that no ref which stays reaches. */
-async function unheld(at: Git, from: string[], options: Options): Promise<string[] | { is: 'unknown'; reason: string }> {
+async function unheld(
+  at: Git,
+  from: string[],
+  options: Options,
+): Promise<string[] | { is: 'unknown'; reason: string }> {
   const own = ['worktree', 'bisect', 'rewritten'].map(name => `--exclude=refs/${name}/*`)
   const args = ['rev-list', '--ignore-missing', '--stdin', '--not', ...own, '--glob=refs/*']
   const result = await git(at, args, { ...options, input: `${from.join('\n')}\n` })

@@ -20,7 +20,9 @@ export async function deleteBranch(
   if (list.is === 'unknown') return { is: 'kept', reason: list.reason }
   const user = list.entries.find(entry => entry.branch === branch)
   if (user) return { is: 'kept', reason: `it is checked out in '${user.path}'` }
-  const result = await git(repo, ['update-ref', '-m', 'berth: deleted', '-d', ref, commit], { lockMs: 10_000 })
+  const result = await git(repo, ['update-ref', '-m', 'berth: deleted', '-d', ref, commit], {
+    lockMs: 10_000,
+  })
   if (result.code !== 0) return { is: 'kept', reason: reasonOf(result) }
   await forgetSettings(repo, branch)
   return { is: 'deleted' }

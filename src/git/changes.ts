@@ -45,7 +45,17 @@ export async function changesSince(
   options: { signal?: AbortSignal } = {},
 ): Promise<Changes> {
   const signal = options.signal ? { signal: options.signal } : {}
-  const diff = ['diff', '--raw', '--numstat', '-z', '-M', '--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty', base]
+  const diff = [
+    'diff',
+    '--raw',
+    '--numstat',
+    '-z',
+    '-M',
+    '--no-ext-diff',
+    '--no-textconv',
+    '--ignore-submodules=dirty',
+    base,
+  ]
   const [status, differing, count] = await Promise.all([
     readStatus(worktree, signal),
     git(worktree, diff, signal),
@@ -93,7 +103,12 @@ export function parseDiff(out: Buffer): ChangedPath[] {
       const two = letter[0] === 'R' || letter[0] === 'C'
       const from = fields[++at] ?? ''
       const path = two ? (fields[++at] ?? '') : from
-      const entry: ChangedPath = { path, change: changeOf(letter[0] ?? ''), insertions: null, deletions: null }
+      const entry: ChangedPath = {
+        path,
+        change: changeOf(letter[0] ?? ''),
+        insertions: null,
+        deletions: null,
+      }
       if (letter[0] === 'R') entry.from = from
       paths.push(entry)
       byPath.set(path, entry)
@@ -106,7 +121,8 @@ export function parseDiff(out: Buffer): ChangedPath[] {
       at += 2
     }
     const entry = byPath.get(path)
-    if (entry && insertions !== '-') Object.assign(entry, { insertions: Number(insertions), deletions: Number(deletions) })
+    if (entry && insertions !== '-')
+      Object.assign(entry, { insertions: Number(insertions), deletions: Number(deletions) })
   }
   return paths
 }

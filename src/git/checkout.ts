@@ -37,11 +37,15 @@ export async function runPostCheckout(
   const file = join(hooksFolder(at, settings), 'post-checkout')
   if (!(await isThere(file))) return undefined
   const zero = '0'.repeat(commit.length)
-  const result = await git(at, ['hook', 'run', '--ignore-missing', 'post-checkout', '--', zero, commit, '1'], {
-    hooks: true,
-    timeoutMs: hookMs,
-    ...(signal ? { signal } : {}),
-  })
+  const result = await git(
+    at,
+    ['hook', 'run', '--ignore-missing', 'post-checkout', '--', zero, commit, '1'],
+    {
+      hooks: true,
+      timeoutMs: hookMs,
+      ...(signal ? { signal } : {}),
+    },
+  )
   if (result.code === 0) return undefined
   const text = (result.err + result.out.toString('utf8')).trim().slice(0, hookTextLimit)
   const ended = result.timedOut ? 'did not end in time' : `exited with ${result.code ?? 'no code'}`
@@ -97,7 +101,11 @@ async function attributesOf(
   const inTree = names.filter(name => name === '.gitattributes' || name.endsWith('/.gitattributes'))
   const texts = await Promise.all(inTree.map(name => ok(at, ['cat-file', 'blob', `${commit}:${name}`])))
   const own = settings.get('core.attributesfile')?.replace(/^~(?=\/)/, repo.env['HOME'] ?? '')
-  const fallback = join(repo.env['XDG_CONFIG_HOME'] ?? join(repo.env['HOME'] ?? '', '.config'), 'git', 'attributes')
+  const fallback = join(
+    repo.env['XDG_CONFIG_HOME'] ?? join(repo.env['HOME'] ?? '', '.config'),
+    'git',
+    'attributes',
+  )
   const files = [join(repo.commonDir, 'info', 'attributes'), own ?? fallback]
   const local = await Promise.all(files.map(file => readFile(file, 'utf8').catch(() => '')))
   return [...texts.map(text => text.toString('utf8')), ...local].join('\n')

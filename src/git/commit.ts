@@ -44,12 +44,17 @@ export async function commitLeft(worktree: Git, request: CommitRequest): Promise
     operationIn(gitDir),
     isThere(join(gitDir, 'index.lock')),
   ])
-  if (status.is === 'unknown') throw new BerthError('git-failed', `'${worktree.dir}' cannot be read: ${status.reason}`)
+  if (status.is === 'unknown')
+    throw new BerthError('git-failed', `'${worktree.dir}' cannot be read: ${status.reason}`)
   const left = leftPaths(status)
   const head = status.head
   if (left.length === 0) return { commit: headOrThrow(worktree, head), files: 0, withheld: [] }
   if (operation !== null) {
-    return { commit: headOrThrow(worktree, head), files: 0, withheld: left.map(path => ({ path, why: 'operation' })) }
+    return {
+      commit: headOrThrow(worktree, head),
+      files: 0,
+      withheld: left.map(path => ({ path, why: 'operation' })),
+    }
   }
   if (locked) throw indexBusy(worktree, join(gitDir, 'index.lock'))
   const { paths, withheld } = await sort(worktree, left, request)
@@ -61,7 +66,8 @@ export async function commitLeft(worktree: Git, request: CommitRequest): Promise
 
 /** Everything that differs, but repositories inside and submodules that are only dirty inside. */
 function leftPaths(status: Status): string[] {
-  const isOwn = (entry: StatusEntry): boolean => entry.submodule === 'N...' || entry.submodule[1] === 'C' || entry.index !== '.'
+  const isOwn = (entry: StatusEntry): boolean =>
+    entry.submodule === 'N...' || entry.submodule[1] === 'C' || entry.index !== '.'
   const changed = status.changed.filter(isOwn).map(entry => entry.path)
   return [...changed, ...status.untracked.filter(path => !path.endsWith('/'))]
 }
@@ -74,8 +80,18 @@ async function commitPaths(
   const tree = await withTempFolder(folder => treeOf(worktree, { head, paths, folder }))
   if (head !== null && tree === (await line(worktree, ['rev-parse', `${head}^{tree}`]))) return undefined
   const env = identityEnvironment(request.identity, request.identity)
-  const commit = await commitTree(worktree, { tree, parents: head === null ? [] : [head], message: request.message, env })
-  const moved = await swapRef(worktree, { ref: 'HEAD', from: head, to: commit, message: 'berth: uncommitted work' })
+  const commit = await commitTree(worktree, {
+    tree,
+    parents: head === null ? [] : [head],
+    message: request.message,
+    env,
+  })
+  const moved = await swapRef(worktree, {
+    ref: 'HEAD',
+    from: head,
+    to: commit,
+    message: 'berth: uncommitted work',
+  })
   if (moved) return commit
   throw new BerthError('git-busy', `HEAD of '${worktree.dir}' moved while its work was being committed`)
 }
@@ -114,4 +130,8 @@ function headOrThrow(worktree: Git, head: string | null): string {
 }
 
 const indexBusy = (worktree: Git, lock: string): BerthError =>
-  new BerthError('git-busy', `git is busy in '${worktree.dir}': '${lock}' is there`, `see which program holds it, and if none does: rm '${lock}'`)
+  new BerthError(
+    'git-busy',
+    `git is busy in '${worktree.dir}': '${lock}' is there`,
+    `see which program holds it, and if none does: rm '${lock}'`,
+  )

@@ -9,7 +9,11 @@ import { splitNul } from './path.ts'
 export type Setting = { scope: string; name: string; value: string }
 
 /** Names are lower case but for their middle part, as git prints them. Last one wins. */
-export type Settings = { all: Setting[]; get: (name: string) => string | undefined; is: (name: string) => boolean }
+export type Settings = {
+  all: Setting[]
+  get: (name: string) => string | undefined
+  is: (name: string) => boolean
+}
 
 /** Reads the configuration that git sees from this directory, repository hooks path included. */
 export async function readSettings(at: Git): Promise<Settings> {
@@ -27,7 +31,11 @@ export function parseSettings(out: Buffer): Setting[] {
     const scope = fields[at] ?? ''
     const text = fields[at + 1] ?? ''
     const end = text.indexOf('\n')
-    settings.push({ scope, name: end < 0 ? text : text.slice(0, end), value: end < 0 ? 'true' : text.slice(end + 1) })
+    settings.push({
+      scope,
+      name: end < 0 ? text : text.slice(0, end),
+      value: end < 0 ? 'true' : text.slice(end + 1),
+    })
   }
   return settings
 }
@@ -95,7 +103,9 @@ function programOf(command: string): string | undefined {
 
 /** Known to every shell, so not to be looked for as a program. */
 const shellWords = new Set(
-  '. : [ alias break cd command continue eval exec exit export read return set shift source test times trap type ulimit umask unset'.split(' '),
+  '. : [ alias break cd command continue eval exec exit export read return set shift source test times trap type ulimit umask unset'.split(
+    ' ',
+  ),
 )
 
 async function isProgram(program: string, path: string): Promise<boolean> {

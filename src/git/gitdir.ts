@@ -30,7 +30,9 @@ export async function operationIn(gitDir: string): Promise<string | null> {
 
 /** Commits and the like that an operation's files name: whole object ids only. */
 export async function operationCommits(gitDir: string): Promise<string[]> {
-  const texts = await Promise.all(operationFiles.map(file => readFile(join(gitDir, file), 'utf8').catch(() => '')))
+  const texts = await Promise.all(
+    operationFiles.map(file => readFile(join(gitDir, file), 'utf8').catch(() => '')),
+  )
   return texts.join('\n').match(/\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b/g) ?? []
 }
 
@@ -50,7 +52,15 @@ const operations = [
   ['sequencer', 'sequence'],
 ] as const
 
-const stateFiles = ['MERGE_MSG', 'MERGE_MODE', 'AUTO_MERGE', 'ORIG_HEAD', 'BISECT_NAMES', 'BISECT_START', 'BISECT_TERMS']
+const stateFiles = [
+  'MERGE_MSG',
+  'MERGE_MODE',
+  'AUTO_MERGE',
+  'ORIG_HEAD',
+  'BISECT_NAMES',
+  'BISECT_START',
+  'BISECT_TERMS',
+]
 
 const operationFiles = [
   'MERGE_HEAD',

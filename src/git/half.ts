@@ -36,10 +36,13 @@ export async function inspectHalfMade(repo: Repository, request: HalfRequest): P
     return { is: 'half', entryDir: null, unique: [], commits: 0, reason: 'only its folder was made' }
   }
   const head = (await readFile(join(entryDir, 'HEAD'), 'utf8').catch(() => '')).trimEnd()
-  const initializing = (await readFile(join(entryDir, 'locked'), 'utf8').catch(() => '')).trimEnd() === 'initializing'
+  const initializing =
+    (await readFile(join(entryDir, 'locked'), 'utf8').catch(() => '')).trimEnd() === 'initializing'
   const indexed = await isThere(join(entryDir, 'index'))
   if (indexed && !initializing && head !== '') return completeOf(repo, { ...request, entryDir })
-  const reason = initializing ? 'its making was cut off: git has it as initializing' : 'its making was cut off: it has no index'
+  const reason = initializing
+    ? 'its making was cut off: git has it as initializing'
+    : 'its making was cut off: it has no index'
   const nothing = names.every(name => name === '.git')
   if (nothing) return halfOf(repo, { request, entryDir, unique: [], reason })
   const unique = await uniqueFiles(repo, request)
@@ -78,7 +81,10 @@ export async function clearHalfMade(
   return { is: 'cleared' }
 }
 
-async function completeOf(repo: Repository, { path, branch, entryDir }: HalfRequest & { entryDir: string }): Promise<HalfMade> {
+async function completeOf(
+  repo: Repository,
+  { path, branch, entryDir }: HalfRequest & { entryDir: string },
+): Promise<HalfMade> {
   const at = inDirectory(repo, path)
   const env = { GIT_DIR: entryDir, GIT_WORK_TREE: path }
   const head = await git(at, ['rev-parse', '--verify', 'HEAD'], { env })
@@ -86,7 +92,8 @@ async function completeOf(repo: Repository, { path, branch, entryDir }: HalfRequ
   const symbolic = await git(at, ['symbolic-ref', '--quiet', '--short', 'HEAD'], { env })
   const found = symbolic.code === 0 ? symbolic.out.toString('utf8').trimEnd() : null
   if (found !== branch) return { is: 'other', reason: `'${path}' is on '${found ?? 'a detached HEAD'}'` }
-  if (!(await isThere(path))) return { is: 'other', reason: `git has a worktree at '${path}', which is not there` }
+  if (!(await isThere(path)))
+    return { is: 'other', reason: `git has a worktree at '${path}', which is not there` }
   return { is: 'complete', head: head.out.toString('utf8').trimEnd(), branch: found, entryDir }
 }
 
@@ -144,7 +151,8 @@ async function dropEntry(repo: Repository, path: string): Promise<boolean> {
   const list = await listWorktrees(repo)
   const entry = list.is === 'list' ? await entryAt(list.entries, path) : undefined
   if (entry?.main) return false
-  if (entry?.locked !== undefined && entry?.locked !== null) await git(repo, ['worktree', 'unlock', entry.path])
+  if (entry?.locked !== undefined && entry?.locked !== null)
+    await git(repo, ['worktree', 'unlock', entry.path])
   if (entry) await git(repo, ['worktree', 'remove', '--force', entry.path], { lockMs: 10_000 })
   const left = await entryDirOf(repo, path)
   if (left === undefined) return true

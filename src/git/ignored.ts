@@ -20,7 +20,13 @@ export type IgnoredFound = {
   nested: string[]
 }
 
-type Sorting = { root: string; rebuildable: readonly string[]; known: ReadonlyMap<string, KnownFile>; tracked: Tracked; untracked: readonly string[] }
+type Sorting = {
+  root: string
+  rebuildable: readonly string[]
+  known: ReadonlyMap<string, KnownFile>
+  tracked: Tracked
+  untracked: readonly string[]
+}
 
 /** Sorts what `git status --ignored=matching` named. Throws what the disk throws. */
 export async function sortIgnored(entries: readonly string[], sorting: Sorting): Promise<IgnoredFound> {
@@ -37,17 +43,26 @@ export async function sortIgnored(entries: readonly string[], sorting: Sorting):
 }
 
 /** Whether a file or link is still what setup made it. */
-export async function isKnown(root: string, path: string, known: ReadonlyMap<string, KnownFile>): Promise<boolean> {
+export async function isKnown(
+  root: string,
+  path: string,
+  known: ReadonlyMap<string, KnownFile>,
+): Promise<boolean> {
   const entry = known.get(path)
   if (!entry) return false
   const place = fsPath(join(root, path))
   const stats = await lstat(place).catch(() => undefined)
   if ('link' in entry) return stats?.isSymbolicLink() === true && (await readlink(place)) === entry.link
   if (!stats?.isFile()) return false
-  return createHash('sha256').update(await readFile(place)).digest('hex') === entry.sha256
+  return (
+    createHash('sha256')
+      .update(await readFile(place))
+      .digest('hex') === entry.sha256
+  )
 }
 
-export const knownMap = (known: readonly KnownFile[]): Map<string, KnownFile> => new Map(known.map(entry => [entry.path, entry]))
+export const knownMap = (known: readonly KnownFile[]): Map<string, KnownFile> =>
+  new Map(known.map(entry => [entry.path, entry]))
 
 /** Folders whose name is on the list, and what lies in such a folder if nothing else than ignored files does. */
 function isRebuildable(entry: string, { rebuildable, tracked, untracked }: Sorting): boolean {

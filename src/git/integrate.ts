@@ -6,7 +6,16 @@ import { BerthError } from '../core/errors.ts'
 import { tipOf } from './branch.ts'
 import { isThere } from './checkout.ts'
 import { type Identity } from './commit.ts'
-import { type Git, git, type GitOptions, type GitResult, inDirectory, line, lockFileOf, reasonOf } from './git.ts'
+import {
+  type Git,
+  git,
+  type GitOptions,
+  type GitResult,
+  inDirectory,
+  line,
+  lockFileOf,
+  reasonOf,
+} from './git.ts'
 import { operationIn } from './gitdir.ts'
 import { entryDirOf, listWorktrees, type WorktreeEntry } from './list.ts'
 import { mergeTrees } from './merge-trees.ts'
@@ -60,7 +69,11 @@ export async function mergeInto(integration: Git, request: MergeRequest): Promis
  * Brings a worktree of Berth's own to a commit: HEAD detached there, no operation, no changes, nothing untracked.
  * Never for a worktree that anybody works in. Returns why not, if not.
  */
-export async function standAt(integration: Git, commit: string, signal?: AbortSignal): Promise<string | undefined> {
+export async function standAt(
+  integration: Git,
+  commit: string,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
   const options = { timeoutMs: 30 * 60_000, lockMs: lockWaitMs, ...(signal ? { signal } : {}) }
   const commands = [
     ['checkout', '--detach', '--force', '--quiet', '--no-recurse-submodules', commit],
@@ -92,13 +105,21 @@ export async function moveTarget(repo: Repository, request: MoveRequest): Promis
   if (list.is === 'unknown') return { is: 'failed', step: 'list', reason: list.reason }
   const users = await usersOf(repo, list.entries, request.target)
   const [user, second] = users
-  if (second) return { is: 'busy', paths: users, reason: `'${request.target}' is checked out in more than one worktree` }
+  if (second)
+    return {
+      is: 'busy',
+      paths: users,
+      reason: `'${request.target}' is checked out in more than one worktree`,
+    }
   if (user !== undefined) return moveCheckedOut(inDirectory(repo, user), request)
   const message = request.reason ?? 'berth: landed'
-  const result = await git(repo, ['update-ref', '-m', message, ref, request.to, request.from], { lockMs: 5_000 })
+  const result = await git(repo, ['update-ref', '-m', message, ref, request.to, request.from], {
+    lockMs: 5_000,
+  })
   if (result.code === 0) return { is: 'moved' }
   const now = await tipOf(repo, ref)
-  if (now.is === 'tip' && now.commit !== request.from) return { is: 'moved-meanwhile', tip: now.commit ?? null }
+  if (now.is === 'tip' && now.commit !== request.from)
+    return { is: 'moved-meanwhile', tip: now.commit ?? null }
   return { is: 'failed', step: 'move', reason: reasonOf(result) }
 }
 
@@ -109,7 +130,8 @@ async function overDeadLock(integration: Git, args: string[], options: GitOption
   const result = await git(integration, args, options)
   const lock = lockFileOf(result.err)
   const entryDir = await entryDirOf(integration, integration.dir)
-  if (result.code === 0 || lock === undefined || entryDir === undefined || !isWithin(lock, entryDir)) return result
+  if (result.code === 0 || lock === undefined || entryDir === undefined || !isWithin(lock, entryDir))
+    return result
   await rm(lock, { force: true })
   return git(integration, args, options)
 }
@@ -126,7 +148,10 @@ async function commitMerge(
     return commitTree(integration, { tree, parents, message: messageOf(request), env })
   }
   try {
-    return { is: 'merged', commit: await as(request.committer).catch(() => as(request.committer ?? request.author)) }
+    return {
+      is: 'merged',
+      commit: await as(request.committer).catch(() => as(request.committer ?? request.author)),
+    }
   } catch (error) {
     if (!(error instanceof BerthError)) throw error
     return { is: 'failed', step: 'commit', reason: error.message }
@@ -134,7 +159,11 @@ async function commitMerge(
 }
 
 /** Worktrees that are on the branch, or in the middle of something that will write it. */
-async function usersOf(repo: Repository, entries: readonly WorktreeEntry[], target: string): Promise<string[]> {
+async function usersOf(
+  repo: Repository,
+  entries: readonly WorktreeEntry[],
+  target: string,
+): Promise<string[]> {
   const users: string[] = []
   for (const entry of entries) {
     if (entry.bare) continue
@@ -148,23 +177,35 @@ async function rebases(repo: Repository, entry: WorktreeEntry, target: string): 
   const gitDir = entry.main ? repo.commonDir : await entryDirOf(repo, entry.path)
   if (gitDir === undefined) return false
   const names = await Promise.all(
-    ['rebase-merge/head-name', 'rebase-apply/head-name', 'BISECT_START'].map(name => readName(join(gitDir, name))),
+    ['rebase-merge/head-name', 'rebase-apply/head-name', 'BISECT_START'].map(name =>
+      readName(join(gitDir, name)),
+    ),
   )
   return names.some(name => name === `refs/heads/${target}` || name === target)
 }
 
 async function moveCheckedOut(checkout: Git, request: MoveRequest): Promise<MoveOutcome> {
   const busy = (reason: string, paths: string[] = []): MoveOutcome => ({ is: 'busy', paths, reason })
-  if (!(await isThere(checkout.dir))) return busy(`'${checkout.dir}' is on '${request.target}', and is not there`)
+  if (!(await isThere(checkout.dir)))
+    return busy(`'${checkout.dir}' is on '${request.target}', and is not there`)
   const gitDir = await line(checkout, ['rev-parse', '--absolute-git-dir']).catch(() => undefined)
   if (gitDir === undefined) return busy(`'${checkout.dir}' cannot be read`)
   const operation = await operationIn(gitDir)
   if (operation !== null) return busy(`a ${operation} is in progress in '${checkout.dir}'`)
-  if (await isThere(join(gitDir, 'index.lock'))) return busy(`git is busy in '${checkout.dir}'`, [join(gitDir, 'index.lock')])
+  if (await isThere(join(gitDir, 'index.lock')))
+    return busy(`git is busy in '${checkout.dir}'`, [join(gitDir, 'index.lock')])
   const inTheWay = await pathsInTheWay(checkout, request)
   if (typeof inTheWay === 'string') return busy(inTheWay)
-  if (inTheWay.length > 0) return busy(`'${checkout.dir}' has work where '${request.target}' would change`, inTheWay)
-  const flags = ['--ff-only', '--no-overwrite-ignore', '--no-autostash', '--no-verify-signatures', '--no-stat', '--quiet']
+  if (inTheWay.length > 0)
+    return busy(`'${checkout.dir}' has work where '${request.target}' would change`, inTheWay)
+  const flags = [
+    '--ff-only',
+    '--no-overwrite-ignore',
+    '--no-autostash',
+    '--no-verify-signatures',
+    '--no-stat',
+    '--quiet',
+  ]
   const result = await git(checkout, ['merge', ...flags, request.to], {
     config: ['submodule.recurse=false'],
     env: { GIT_REFLOG_ACTION: request.reason ?? 'berth: landed' },
@@ -172,14 +213,24 @@ async function moveCheckedOut(checkout: Git, request: MoveRequest): Promise<Move
   })
   const now = await tipOf(checkout, `refs/heads/${request.target}`)
   if (now.is === 'tip' && now.commit === request.to) return { is: 'moved' }
-  if (now.is === 'tip' && now.commit !== request.from) return { is: 'moved-meanwhile', tip: now.commit ?? null }
+  if (now.is === 'tip' && now.commit !== request.from)
+    return { is: 'moved-meanwhile', tip: now.commit ?? null }
   return busy(`git would not go on in '${checkout.dir}': ${reasonOf(result)}`)
 }
 
 /** Paths of the merge that are modified, hidden, untracked or ignored in the checkout; a sentence if unknown. */
 async function pathsInTheWay(checkout: Git, { from, to }: MoveRequest): Promise<string[] | string> {
   const [diff, status, tracked] = await Promise.all([
-    git(checkout, ['diff', '--name-status', '-z', '--no-renames', '--no-ext-diff', '--no-textconv', from, to]),
+    git(checkout, [
+      'diff',
+      '--name-status',
+      '-z',
+      '--no-renames',
+      '--no-ext-diff',
+      '--no-textconv',
+      from,
+      to,
+    ]),
     readStatus(checkout),
     readTracked(checkout),
   ])
@@ -188,9 +239,14 @@ async function pathsInTheWay(checkout: Git, { from, to }: MoveRequest): Promise<
   if (tracked.is === 'unknown') return tracked.reason
   if (status.head !== from) return `'${checkout.dir}' is at another commit`
   const merge = mergePaths(splitNul(diff.out))
-  const hidden = await hiddenEdits(checkout, tracked.flagged.filter(row => merge.all.has(row.path)))
+  const hidden = await hiddenEdits(
+    checkout,
+    tracked.flagged.filter(row => merge.all.has(row.path)),
+  )
   const dirty = new Set([...status.changed.map(entry => entry.path), ...hidden])
-  const found = new Set<string>([...dirty].filter(path => merge.all.has(path) || foldersOf(path).some(folder => merge.all.has(folder))))
+  const found = new Set<string>(
+    [...dirty].filter(path => merge.all.has(path) || foldersOf(path).some(folder => merge.all.has(folder))),
+  )
   for (const path of merge.all) for (const folder of foldersOf(path)) if (dirty.has(folder)) found.add(folder)
   for (const path of merge.added) {
     const there = await strangerAt(checkout, path)

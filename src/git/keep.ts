@@ -25,7 +25,8 @@ export async function itemsToArchive(
   const { found, gitDir } = survey
   const files = [...found.ignored, ...odd].map(path => ({ path, from: join(root, path) }))
   const items: ArchiveItem[] = [...files]
-  for (const path of new Set([...found.nested, ...found.submodules])) items.push(...(await repositoryItems(root, path)))
+  for (const path of new Set([...found.nested, ...found.submodules]))
+    items.push(...(await repositoryItems(root, path)))
   if (found.operation !== null) items.push(...(await operationItems(gitDir)))
   return items
 }
@@ -38,7 +39,10 @@ async function repositoryItems(root: string, path: string): Promise<ArchiveItem[
     .map(item => ({ path: item.path, from: join(root, item.path) }))
   const first = { path, from: join(root, path) }
   if (store === undefined) return [first, ...items]
-  const inside = (await walk(store, '')).map(item => ({ path: `${own}/${item.path}`, from: join(store, item.path) }))
+  const inside = (await walk(store, '')).map(item => ({
+    path: `${own}/${item.path}`,
+    from: join(store, item.path),
+  }))
   const config = inside.find(item => item.path === `${own}/config`)
   if (config) Object.assign(config, { bytes: await withoutWorktree(config.from) })
   return [first, ...items, { path: own, from: store }, ...inside]
@@ -56,7 +60,9 @@ async function operationItems(gitDir: string): Promise<ArchiveItem[]> {
     items.push({ path: `${operationFolder}/${name}`, from: join(gitDir, name) })
     if (!(await lstat(fsPath(join(gitDir, name)))).isDirectory()) continue
     const below = await walk(gitDir, name)
-    items.push(...below.map(item => ({ path: `${operationFolder}/${item.path}`, from: join(gitDir, item.path) })))
+    items.push(
+      ...below.map(item => ({ path: `${operationFolder}/${item.path}`, from: join(gitDir, item.path) })),
+    )
   }
   return items
 }

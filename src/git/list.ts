@@ -76,7 +76,10 @@ export async function resolved(path: string): Promise<string> {
 }
 
 /** The entry of a worktree path, compared by real path. */
-export async function entryAt(entries: readonly WorktreeEntry[], path: string): Promise<WorktreeEntry | undefined> {
+export async function entryAt(
+  entries: readonly WorktreeEntry[],
+  path: string,
+): Promise<WorktreeEntry | undefined> {
   const exact = entries.find(entry => entry.path === path)
   if (exact) return exact
   const wanted = await resolved(path)

@@ -42,7 +42,11 @@ export type MergedRequest = {
 export async function mergedness(repo: Git, request: MergedRequest): Promise<Merged> {
   const at = inDirectory(repo, repo.commonDir)
   return withTempFolder(async objects => {
-    const options: GitOptions = { objects, timeoutMs: 60_000, ...(request.signal ? { signal: request.signal } : {}) }
+    const options: GitOptions = {
+      objects,
+      timeoutMs: 60_000,
+      ...(request.signal ? { signal: request.signal } : {}),
+    }
     const ask = (...args: string[]): Promise<GitResult> => git(at, args, options)
     const counted = await ask('rev-list', '--count', `${request.target}..${request.commit}`)
     if (counted.code !== 0) return { is: false, rule: 'unknown', commits: 0 }
@@ -63,7 +67,10 @@ const no = (rule: MergedRule): Answer => ({ is: false, rule })
 /** Every commit is in the target: landed there, or never begun. */
 async function contained({ commit, target, base }: MergedRequest, ask: Ask): Promise<Answer> {
   if (base !== undefined && base === commit) return no('empty')
-  const [one, other] = await Promise.all([ask('rev-parse', `${commit}^{commit}`), ask('rev-parse', `${target}^{commit}`)])
+  const [one, other] = await Promise.all([
+    ask('rev-parse', `${commit}^{commit}`),
+    ask('rev-parse', `${target}^{commit}`),
+  ])
   if (one.code !== 0 || other.code !== 0) return no('unknown')
   if (base !== undefined) {
     const begun = await ask('rev-list', '--count', `${base}..${commit}`)
@@ -105,7 +112,17 @@ async function byContent(
 }
 
 /** The whole change as one throw-away commit, looked for among the target's. */
-async function squashed({ target, fork, tree, ask }: { target: string; fork: string; tree: string; ask: Ask }): Promise<Answer> {
+async function squashed({
+  target,
+  fork,
+  tree,
+  ask,
+}: {
+  target: string
+  fork: string
+  tree: string
+  ask: Ask
+}): Promise<Answer> {
   const identity = ['-c', 'user.name=berth', '-c', 'user.email=berth@berth.invalid']
   const made = await ask(...identity, 'commit-tree', tree, '-p', fork, '-m', 'berth: the whole change')
   if (made.code !== 0) return no('unknown')

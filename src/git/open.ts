@@ -40,7 +40,12 @@ export async function openRepository(dir: string, options: OpenOptions): Promise
   const place = resolve(dir)
   const found = await stat(place).catch(() => undefined)
   if (!found?.isDirectory()) throw new BerthError('not-a-repository', `'${place}' is not a directory`)
-  const at: Git = { dir: place, commonDir: place, env: gitEnvironment(options.env), hooksDir: options.hooksDir }
+  const at: Git = {
+    dir: place,
+    commonDir: place,
+    env: gitEnvironment(options.env),
+    hooksDir: options.hooksDir,
+  }
   const [version, common, gitDir, worktree, bare] = await Promise.all([
     gitVersion(at),
     git(at, ['rev-parse', '--path-format=absolute', '--git-common-dir'], asked),
@@ -91,7 +96,8 @@ async function gitVersion(at: Git): Promise<string> {
   if (result.code !== 0) throw failure(at, ['version'], result)
   const version = /(\d+)\.(\d+)(\.\d+)?/.exec(result.out.toString('utf8'))?.[0] ?? '0.0'
   if (!atLeast(version, oldestGit)) {
-    const hint = 'install a newer git (Ubuntu: sudo add-apt-repository ppa:git-core/ppa && sudo apt install git)'
+    const hint =
+      'install a newer git (Ubuntu: sudo add-apt-repository ppa:git-core/ppa && sudo apt install git)'
     throw new BerthError('git-too-old', `git '${version}' is too old, '${oldestGit}' is needed`, hint)
   }
   versions.set(key, version)
@@ -116,7 +122,11 @@ function openFailure(at: Git, result: GitResult): BerthError {
     )
   }
   if (/not a git repository/.test(result.err)) {
-    return new BerthError('not-a-repository', `'${at.dir}' is not in a git repository`, `git -C ${quoted(at.dir)} init`)
+    return new BerthError(
+      'not-a-repository',
+      `'${at.dir}' is not in a git repository`,
+      `git -C ${quoted(at.dir)} init`,
+    )
   }
   return failure(at, ['rev-parse'], result)
 }
@@ -138,7 +148,8 @@ async function rootOf(
   if (own === at.commonDir && isBare) return at.commonDir
   if (own === at.commonDir && worktree.code === 0) return pathFrom(worktree)
   const list = await listWorktrees(at)
-  if (list.is === 'unknown') throw new BerthError('git-failed', `the worktrees of '${at.dir}' cannot be listed: ${list.reason}`)
+  if (list.is === 'unknown')
+    throw new BerthError('git-failed', `the worktrees of '${at.dir}' cannot be listed: ${list.reason}`)
   const main = list.entries[0]
   return !main || main.bare ? at.commonDir : main.path
 }
@@ -147,7 +158,8 @@ async function requireCommit(at: Git): Promise<void> {
   const head = await git(at, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], asked)
   if (head.code === 0) return
   const refs = await git(at, ['for-each-ref', '--count=1', 'refs/heads', 'refs/remotes'], asked)
-  if (refs.code !== 0) throw new BerthError('git-failed', `the refs of '${at.dir}' cannot be read: ${reasonOf(refs)}`)
+  if (refs.code !== 0)
+    throw new BerthError('git-failed', `the refs of '${at.dir}' cannot be read: ${reasonOf(refs)}`)
   if (refs.out.length > 0) return
   throw new BerthError(
     'no-commits',
@@ -171,4 +183,5 @@ async function traitsOf(root: string, commonDir: string, settings: Settings): Pr
 }
 
 /** For a hint: a word of a POSIX shell. */
-const quoted = (text: string): string => (/^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
+const quoted = (text: string): string =>
+  /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

@@ -95,7 +95,8 @@ function decodePieces(bytes: Buffer): string {
 /** Bytes of the valid UTF-8 sequence at this place, 0 where there is none. */
 function sequenceLength(bytes: Buffer, at: number): number {
   const first = bytes[at] ?? 0
-  const length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0
+  const length =
+    first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0
   if (length === 0 || at + length > bytes.length) return 0
   try {
     utf8.decode(bytes.subarray(at, at + length))

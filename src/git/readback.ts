@@ -37,7 +37,8 @@ export async function readBack(
     if (!isContent) continue
     if (oid === undefined) throw new Error(`'${shownPath(path)}' is not in the snapshot`)
     if (stats.size > groupBytes) {
-      if ((await streamedId(join(worktree.dir, path), { size: stats.size, length: oid.length })) !== oid) odd.push(path)
+      if ((await streamedId(join(worktree.dir, path), { size: stats.size, length: oid.length })) !== oid)
+        odd.push(path)
       continue
     }
     group.push({ path, oid })

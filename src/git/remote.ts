@@ -9,21 +9,37 @@ export type RemoteRequest = { remote: string; timeoutMs: number; signal?: AbortS
  * Brings one remote-tracking branch up to date (docs/decisions/0017). Returns why not, if not. A branch that the
  * remote does not have is no failure.
  */
-export async function fetchTarget(at: Git, request: RemoteRequest & { target: string }): Promise<string | undefined> {
+export async function fetchTarget(
+  at: Git,
+  request: RemoteRequest & { target: string },
+): Promise<string | undefined> {
   const { remote, target } = request
   const refspec = `+refs/heads/${target}:refs/remotes/${remote}/${target}`
-  const flags = ['--quiet', '--no-tags', '--no-recurse-submodules', '--no-write-fetch-head', '--no-auto-maintenance']
+  const flags = [
+    '--quiet',
+    '--no-tags',
+    '--no-recurse-submodules',
+    '--no-write-fetch-head',
+    '--no-auto-maintenance',
+  ]
   const result = await unattended(at, ['fetch', ...flags, remote, refspec], request)
   if (result.code === 0 || /couldn't find remote ref/.test(result.err)) return undefined
-  return result.timedOut ? `'${remote}' did not answer within ${request.timeoutMs / 1000} s` : reasonOf(result)
+  return result.timedOut
+    ? `'${remote}' did not answer within ${request.timeoutMs / 1000} s`
+    : reasonOf(result)
 }
 
 /** The branch that the remote's HEAD names, asked over the network. */
-export async function remoteHead(at: Git, request: RemoteRequest): Promise<{ branch?: string; reason?: string }> {
+export async function remoteHead(
+  at: Git,
+  request: RemoteRequest,
+): Promise<{ branch?: string; reason?: string }> {
   const result = await unattended(at, ['ls-remote', '--symref', request.remote, 'HEAD'], request)
   if (result.code !== 0) return { reason: reasonOf(result) }
   const branch = /^ref: refs\/heads\/([^\t\n]+)\tHEAD$/m.exec(result.out.toString('utf8'))?.[1]
-  return branch === undefined ? { reason: `'${request.remote}' does not say which branch is its default` } : { branch }
+  return branch === undefined
+    ? { reason: `'${request.remote}' does not say which branch is its default` }
+    : { branch }
 }
 
 /** Pushes a commit to the remote's branch, never forced: the remote refuses what is not a continuation. */
@@ -32,7 +48,15 @@ export async function pushTarget(
   request: RemoteRequest & { target: string; to: string },
 ): Promise<{ is: 'moved' } | { is: 'moved-meanwhile' } | { is: 'failed'; reason: string }> {
   const refspec = `${request.to}:refs/heads/${request.target}`
-  const args = ['push', '--porcelain', '--no-verify', '--no-follow-tags', '--recurse-submodules=no', request.remote, refspec]
+  const args = [
+    'push',
+    '--porcelain',
+    '--no-verify',
+    '--no-follow-tags',
+    '--recurse-submodules=no',
+    request.remote,
+    refspec,
+  ]
   const result = await unattended(at, args, request)
   if (result.code === 0) return { is: 'moved' }
   if (/^!\t.*\[rejected\]/m.test(result.out.toString('utf8'))) return { is: 'moved-meanwhile' }
@@ -53,7 +77,8 @@ async function unattended(at: Git, args: string[], request: RemoteRequest): Prom
 async function quietEnvironment(at: Git): Promise<Environment> {
   const quiet = { GCM_INTERACTIVE: 'never' }
   if (at.env['GIT_SSH'] !== undefined && at.env['GIT_SSH_COMMAND'] === undefined) return quiet
-  const own = at.env['GIT_SSH_COMMAND'] ?? (await readSettings(at).catch(() => undefined))?.get('core.sshcommand')
+  const own =
+    at.env['GIT_SSH_COMMAND'] ?? (await readSettings(at).catch(() => undefined))?.get('core.sshcommand')
   if (own === undefined || own === '') return { ...quiet, GIT_SSH_COMMAND: 'ssh -o BatchMode=yes' }
   const isSsh = /(^|[/\\])ssh(\.exe)?["']?(\s|$)/.test(own)
   return isSsh ? { ...quiet, GIT_SSH_COMMAND: `${own} -o BatchMode=yes` } : quiet

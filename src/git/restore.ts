@@ -33,7 +33,8 @@ export type RestoreOutcome =
 export async function restoreSaved(repo: Repository, request: RestoreRequest): Promise<RestoreOutcome> {
   const saved = await tipOf(repo, request.ref)
   if (saved.is === 'unknown') return { is: 'failed', step: 'find', reason: saved.reason }
-  if (saved.commit === undefined) return { is: 'refused', reason: `there is no '${request.ref}'`, hint: 'berth saved' }
+  if (saved.commit === undefined)
+    return { is: 'refused', reason: `there is no '${request.ref}'`, hint: 'berth saved' }
   return request.to === 'branch'
     ? toBranch(repo, request, saved.commit)
     : toWorktree(request.worktree, { archive: request.archive, commit: saved.commit })
@@ -46,11 +47,19 @@ async function toBranch(
 ): Promise<RestoreOutcome> {
   const ref = `refs/heads/${branch}`
   if ((await git(repo, ['check-ref-format', ref])).code !== 0) {
-    return { is: 'refused', reason: `'${branch}' is no name for a branch`, hint: 'berth restore ID --to BRANCH' }
+    return {
+      is: 'refused',
+      reason: `'${branch}' is no name for a branch`,
+      hint: 'berth restore ID --to BRANCH',
+    }
   }
   const made = await swapRef(repo, { ref, from: null, to: commit, message: 'berth: restored' })
   if (made) return { is: 'restored', to: branch, kept: [], archive }
-  return { is: 'refused', reason: `the branch '${branch}' is there already`, hint: 'berth restore ID --to BRANCH' }
+  return {
+    is: 'refused',
+    reason: `the branch '${branch}' is there already`,
+    hint: 'berth restore ID --to BRANCH',
+  }
 }
 
 async function toWorktree(
@@ -65,9 +74,11 @@ async function toWorktree(
     return { is: 'refused', reason, hint: `git -C '${worktree.dir}' status` }
   }
   const merged = await mergeTrees(worktree, status.head, commit)
-  if (merged.is !== 'merged') return merged.is === 'conflict' ? merged : { is: 'failed', step: 'merge', reason: merged.reason }
+  if (merged.is !== 'merged')
+    return merged.is === 'conflict' ? merged : { is: 'failed', step: 'merge', reason: merged.reason }
   const read = await git(worktree, ['read-tree', '-m', '-u', status.head, merged.tree], { lockMs: 2_000 })
-  if (read.code !== 0) return { is: 'refused', reason: reasonOf(read), hint: `git -C '${worktree.dir}' status` }
+  if (read.code !== 0)
+    return { is: 'refused', reason: reasonOf(read), hint: `git -C '${worktree.dir}' status` }
   const changed = await git(worktree, ['diff', '--cached', '--name-only', '-z', '--no-renames'])
   const reset = await git(worktree, ['reset', '--quiet', '--mixed'], { lockMs: 2_000 })
   if (reset.code !== 0) return { is: 'failed', step: 'reset', reason: reasonOf(reset) }

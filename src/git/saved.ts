@@ -47,7 +47,8 @@ export type SaveOutcome =
 export async function saveWork(worktree: Git, request: SaveRequest): Promise<SaveOutcome> {
   const { survey, archiveFile, ref } = request
   const unknown = survey.losses.find(loss => loss.kind === 'unknown')
-  if (unknown) return { is: 'failed', step: 'survey', reason: unknown.examples[0] ?? 'something could not be found out' }
+  if (unknown)
+    return { is: 'failed', step: 'survey', reason: unknown.examples[0] ?? 'something could not be found out' }
   if (survey.losses.length === 0 && survey.quiet.length === 0) return { is: 'nothing' }
   if (request.maxBytes !== undefined && survey.archiveBytes > request.maxBytes) {
     return { is: 'too-large', bytes: survey.archiveBytes }
@@ -72,7 +73,14 @@ export async function saveWork(worktree: Git, request: SaveRequest): Promise<Sav
   }
 }
 
-export type SavedEntry = { ref: string; commit: string; task: string; time: string; committedAt: number; subject: string }
+export type SavedEntry = {
+  ref: string
+  commit: string
+  task: string
+  time: string
+  committedAt: number
+  subject: string
+}
 
 /** Every saved ref, oldest first; `committedAt` in ms. Throws BerthError if git cannot say. */
 export async function listSaved(repo: Git): Promise<SavedEntry[]> {
@@ -83,12 +91,22 @@ export async function listSaved(repo: Git): Promise<SavedEntry[]> {
     const [ref = '', commit = '', date = '0', subject = ''] = row.split('\0')
     const name = ref.slice(savedPrefix.length)
     const cut = name.lastIndexOf('/')
-    return { ref, commit, task: name.slice(0, cut), time: name.slice(cut + 1), committedAt: Number(date) * 1000, subject }
+    return {
+      ref,
+      commit,
+      task: name.slice(0, cut),
+      time: name.slice(cut + 1),
+      committedAt: Number(date) * 1000,
+      subject,
+    }
   })
 }
 
 /** Deletes a saved ref by compare-and-swap; false if it is not at `commit`. */
-export async function removeSaved(repo: Git, { ref, commit }: { ref: string; commit: string }): Promise<boolean> {
+export async function removeSaved(
+  repo: Git,
+  { ref, commit }: { ref: string; commit: string },
+): Promise<boolean> {
   if (!ref.startsWith(savedPrefix)) return false
   return (await git(repo, ['update-ref', '-d', ref, commit], { lockMs: 10_000 })).code === 0
 }
@@ -132,10 +150,19 @@ async function headOfEntry(at: Git, options: GitOptions): Promise<string | null>
   return result.code === 0 ? result.out.toString('utf8').trimEnd() : null
 }
 
-type Staging = { request: SaveRequest; head: string | null; tree: string; folder: string; env: { [name: string]: string } }
+type Staging = {
+  request: SaveRequest
+  head: string | null
+  tree: string
+  folder: string
+  env: { [name: string]: string }
+}
 
 /** What was staged, where it differs from HEAD and from the files. An index amid a conflict has no tree. */
-async function stagedCommit(worktree: Git, { request, head, tree, folder, env }: Staging): Promise<string | undefined> {
+async function stagedCommit(
+  worktree: Git,
+  { request, head, tree, folder, env }: Staging,
+): Promise<string | undefined> {
   const { found, gitDir } = request.survey
   if (found.staged.length === 0) return undefined
   const index = join(folder, 'staged')
@@ -151,9 +178,12 @@ async function stagedCommit(worktree: Git, { request, head, tree, folder, env }:
 /** Of many commits those that no other of them has as a parent. */
 async function tipsOf(at: Git, commits: readonly string[]): Promise<string[]> {
   if (commits.length === 0) return []
-  const out = await ok(at, ['rev-list', '--no-walk=unsorted', '--parents', '--stdin'], { input: `${commits.join('\n')}\n` })
+  const out = await ok(at, ['rev-list', '--no-walk=unsorted', '--parents', '--stdin'], {
+    input: `${commits.join('\n')}\n`,
+  })
   const parents = new Set<string>()
-  for (const row of out.toString('utf8').split('\n')) for (const parent of row.split(' ').slice(1)) parents.add(parent)
+  for (const row of out.toString('utf8').split('\n'))
+    for (const parent of row.split(' ').slice(1)) parents.add(parent)
   return [...new Set(commits)].filter(commit => !parents.has(commit))
 }
 
@@ -193,6 +223,7 @@ async function verifyHeld(worktree: Git, { survey, ref }: SaveRequest): Promise<
 }
 
 async function takeBack(worktree: Git, request: SaveRequest, made: Made): Promise<void> {
-  if (made.ref !== undefined) await removeSaved(atRepository(worktree), { ref: request.ref, commit: made.ref })
+  if (made.ref !== undefined)
+    await removeSaved(atRepository(worktree), { ref: request.ref, commit: made.ref })
   if (made.archive !== undefined) await rm(made.archive, { force: true }).catch(() => undefined)
 }

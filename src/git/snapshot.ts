@@ -6,7 +6,10 @@ import { type Git, git, type GitOptions, line, ok } from './git.ts'
 import { joinNul } from './path.ts'
 
 /** Environment of a commit: author and committer. */
-export function identityEnvironment(author: Identity, committer: Identity | undefined): { [name: string]: string } {
+export function identityEnvironment(
+  author: Identity,
+  committer: Identity | undefined,
+): { [name: string]: string } {
   return {
     GIT_AUTHOR_NAME: author.name,
     GIT_AUTHOR_EMAIL: author.email,
@@ -25,7 +28,10 @@ export type TreeRequest = {
 }
 
 /** The tree of `head` with these paths as they are on disk. */
-export async function treeOf(worktree: Git, { head, paths, folder, options = {} }: TreeRequest): Promise<string> {
+export async function treeOf(
+  worktree: Git,
+  { head, paths, folder, options = {} }: TreeRequest,
+): Promise<string> {
   const index = join(folder, 'index')
   const withIndex = { ...options, index }
   await ok(worktree, head === null ? ['read-tree', '--empty'] : ['read-tree', head], withIndex)
@@ -34,9 +40,21 @@ export async function treeOf(worktree: Git, { head, paths, folder, options = {} 
 }
 
 /** Brings these paths of an index up to what is on disk. */
-export async function updateIndex(worktree: Git, paths: readonly string[], options: GitOptions): Promise<void> {
+export async function updateIndex(
+  worktree: Git,
+  paths: readonly string[],
+  options: GitOptions,
+): Promise<void> {
   if (paths.length === 0) return
-  const args = ['update-index', '-z', '--add', '--remove', '--replace', '--ignore-skip-worktree-entries', '--stdin']
+  const args = [
+    'update-index',
+    '-z',
+    '--add',
+    '--remove',
+    '--replace',
+    '--ignore-skip-worktree-entries',
+    '--stdin',
+  ]
   await ok(worktree, args, { ...options, input: joinNul(paths) })
 }
 
@@ -46,7 +64,10 @@ export async function commitTree(
   request: { tree: string; parents: readonly string[]; message: string; env: { [name: string]: string } },
 ): Promise<string> {
   const parents = request.parents.flatMap(parent => ['-p', parent])
-  return line(at, ['commit-tree', request.tree, ...parents, '-F', '-'], { input: request.message, env: request.env })
+  return line(at, ['commit-tree', request.tree, ...parents, '-F', '-'], {
+    input: request.message,
+    env: request.env,
+  })
 }
 
 /** Moves a ref from one commit to another, or makes it (`from` null). False: it is not where it was. */

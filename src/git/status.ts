@@ -25,7 +25,13 @@ export type Status = {
   ignored: string[]
 }
 
-export type StatusOptions = { ignored?: boolean; config?: readonly string[]; env?: { [name: string]: string }; index?: string; signal?: AbortSignal | undefined }
+export type StatusOptions = {
+  ignored?: boolean
+  config?: readonly string[]
+  env?: { [name: string]: string }
+  index?: string
+  signal?: AbortSignal | undefined
+}
 
 /**
  * Everything that differs in a worktree. Submodules are looked into. A folder that git could not read makes the
@@ -36,7 +42,11 @@ export async function readStatus(
   options: StatusOptions = {},
 ): Promise<Status | { is: 'unknown'; reason: string }> {
   const args = ['status', '--porcelain=v2', '--branch', '-z', '--untracked-files=all', '--no-renames']
-  const flags = [`--ignored=${options.ignored ? 'matching' : 'no'}`, '--ignore-submodules=none', '--no-ahead-behind']
+  const flags = [
+    `--ignored=${options.ignored ? 'matching' : 'no'}`,
+    '--ignore-submodules=none',
+    '--no-ahead-behind',
+  ]
   const result = await git(worktree, [...args, ...flags], {
     ...(options.config ? { config: options.config } : {}),
     ...(options.env ? { env: options.env } : {}),

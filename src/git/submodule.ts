@@ -74,4 +74,3 @@ export async function storeOf(root: string, path: string): Promise<string | unde
   const stats = await lstat(fsPath(join(root, path, '.git'))).catch(() => undefined)
   return stats?.isFile() ? gitDirOf(join(root, path)) : undefined
 }
-

@@ -140,7 +140,11 @@ async function lookAtEntry(worktree: Git, options: SurveyOptions, result: Survey
 }
 
 /** With a filter program missing git cannot compare; then it compares the files as they are (case 12). */
-async function statusOf(worktree: Git, options: SurveyOptions, result: Survey): Promise<Status | { is: 'unknown'; reason: string }> {
+async function statusOf(
+  worktree: Git,
+  options: SurveyOptions,
+  result: Survey,
+): Promise<Status | { is: 'unknown'; reason: string }> {
   const first = await readStatus(worktree, { ignored: true, signal: options.signal })
   if (first.is === 'status') return first
   const missing = await missingFilters(await readSettings(worktree), worktree.env['PATH'] ?? '')
@@ -157,7 +161,9 @@ function addCommits(result: Survey, risk: { commits: string[]; quiet: string[] }
 
 function addChanged(result: Survey, changed: readonly StatusEntry[]): void {
   // A submodule that is only dirty inside is looked into by itself.
-  const own = changed.filter(entry => entry.index !== '.' || entry.submodule === 'N...' || entry.submodule[1] === 'C')
+  const own = changed.filter(
+    entry => entry.index !== '.' || entry.submodule === 'N...' || entry.submodule[1] === 'C',
+  )
   const staged = own.filter(entry => entry.index !== '.').map(entry => entry.path)
   const unstaged = own.filter(entry => entry.disk !== '.').map(entry => entry.path)
   result.found.changed = own.map(entry => entry.path)
@@ -221,6 +227,10 @@ function addUnknown(result: Survey, reason: string): void {
 /** Stash entries made on this branch, by the messages that git gives them. */
 async function stashesOf(worktree: Git, branch: string | null): Promise<number> {
   if (branch === null) return 0
-  const log = await readFile(fsPath(join(worktree.commonDir, 'logs', 'refs', 'stash')), 'utf8').catch(() => '')
-  return log.split('\n').filter(row => row.includes(`\tWIP on ${branch}: `) || row.includes(`\tOn ${branch}: `)).length
+  const log = await readFile(fsPath(join(worktree.commonDir, 'logs', 'refs', 'stash')), 'utf8').catch(
+    () => '',
+  )
+  return log
+    .split('\n')
+    .filter(row => row.includes(`\tWIP on ${branch}: `) || row.includes(`\tOn ${branch}: `)).length
 }

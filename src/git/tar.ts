@@ -24,14 +24,21 @@ export function tarHeader(header: TarHeader): Buffer {
   const path = bytesOf(header.kind === 'folder' ? `${header.path}/` : header.path)
   const link = bytesOf(header.link)
   const records: Buffer[] = []
-  if (hasRawBytes(header.path) || hasRawBytes(header.link)) records.push(record('hdrcharset', Buffer.from('BINARY')))
+  if (hasRawBytes(header.path) || hasRawBytes(header.link))
+    records.push(record('hdrcharset', Buffer.from('BINARY')))
   if (!isPlain(path)) records.push(record('path', path))
   if (!isPlain(link)) records.push(record('linkpath', link))
   if (header.size >= 8 ** 11) records.push(record('size', Buffer.from(String(header.size))))
   const plain = ustar({ ...header, type: types[header.kind], path, link })
   if (records.length === 0) return plain
   const body = Buffer.concat(records)
-  const pax = ustar({ ...header, type: 'x', path: Buffer.from('pax'), link: Buffer.alloc(0), size: body.length })
+  const pax = ustar({
+    ...header,
+    type: 'x',
+    path: Buffer.from('pax'),
+    link: Buffer.alloc(0),
+    size: body.length,
+  })
   return Buffer.concat([pax, body, padding(body.length), plain])
 }
 
@@ -78,7 +85,8 @@ function ustar({ type, path, link, size, mode, mtime }: Raw): Buffer {
   return bytes
 }
 
-const isPlain = (bytes: Buffer): boolean => bytes.length <= 100 && bytes.every(byte => byte > 31 && byte < 127)
+const isPlain = (bytes: Buffer): boolean =>
+  bytes.length <= 100 && bytes.every(byte => byte > 31 && byte < 127)
 
 /** `<length> <key>=<value><LF>`, where the length counts itself. */
 function record(key: string, value: Buffer): Buffer {
@@ -90,10 +98,11 @@ function record(key: string, value: Buffer): Buffer {
 
 function parseRecords(bytes: Buffer): Map<string, Buffer> {
   const records = new Map<string, Buffer>()
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const space = bytes.indexOf(32, at)
     const length = Number(bytes.toString('latin1', at, space))
-    if (space < 0 || !Number.isInteger(length) || length <= 0) throw new Error('a record of the archive is damaged')
+    if (space < 0 || !Number.isInteger(length) || length <= 0)
+      throw new Error('a record of the archive is damaged')
     const equals = bytes.indexOf(61, space)
     records.set(bytes.toString('latin1', space + 1, equals), bytes.subarray(equals + 1, at + length - 1))
     at += length

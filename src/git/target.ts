@@ -12,7 +12,11 @@ export type FoundTarget =
   | { is: 'missing'; what: string; hint: string }
 
 /** What a caller keeps per repository between fetches: at most one a minute (docs/decisions/0017). */
-export type FetchState = { at?: number; failed?: string | undefined; running?: Promise<string | undefined> | undefined }
+export type FetchState = {
+  at?: number
+  failed?: string | undefined
+  running?: Promise<string | undefined> | undefined
+}
 
 export type BaseRequest = {
   target: string
@@ -64,13 +68,21 @@ export async function findTarget(
   const name = known.code === 0 ? known.out.toString('utf8').trimEnd() : ''
   if (name.startsWith(prefix)) return found(name.slice(prefix.length), 'remote-head')
   if (url.code === 0) {
-    const asked = await remoteHead(repo, { remote, timeoutMs: policy.timeoutMs ?? lsRemoteMs, signal: policy.signal })
+    const asked = await remoteHead(repo, {
+      remote,
+      timeoutMs: policy.timeoutMs ?? lsRemoteMs,
+      signal: policy.signal,
+    })
     if (asked.branch !== undefined) return found(asked.branch, 'ls-remote')
     notices.push(`the default branch of '${remote}' could not be asked: ${asked.reason ?? 'no answer'}`)
   }
   const current = await git(repo, ['symbolic-ref', '--quiet', '--short', 'HEAD'])
   if (current.code !== 0) {
-    return { is: 'missing', what: `a target branch: HEAD of '${repo.root}' is detached`, hint: 'berth config target' }
+    return {
+      is: 'missing',
+      what: `a target branch: HEAD of '${repo.root}' is detached`,
+      hint: 'berth config target',
+    }
   }
   const branch = current.out.toString('utf8').trimEnd()
   notices.push(`the target is the current branch '${branch}': none is configured, and no remote names one`)
@@ -96,14 +108,16 @@ export async function resolveBase(repo: Repository, request: BaseRequest): Promi
   if (!local.commit && !remote.commit) return missing
   if (!local.commit || !remote.commit) {
     const rule = local.commit ? 'local' : 'remote'
-    if (rule === 'local' && remoteFirst) notices.push(`'${request.remote}' has no branch '${request.target}' yet`)
+    if (rule === 'local' && remoteFirst)
+      notices.push(`'${request.remote}' has no branch '${request.target}' yet`)
     return { is: 'base', commit: local.commit ?? remote.commit ?? '', rule, behind: 0, notices }
   }
   const counted = await aheadBehind(repo, local.commit, remote.commit)
   if (counted.is === 'unknown') return counted
   const { ahead, behind } = counted
   if (remoteFirst) return { is: 'base', commit: remote.commit, rule: 'remote', behind, notices }
-  if (ahead > 0 && behind > 0) return { is: 'diverged', local: local.commit, remote: remote.commit, ahead, behind }
+  if (ahead > 0 && behind > 0)
+    return { is: 'diverged', local: local.commit, remote: remote.commit, ahead, behind }
   return behind > 0
     ? { is: 'base', commit: remote.commit, rule: 'remote', behind, notices }
     : { is: 'base', commit: local.commit, rule: 'local', behind: 0, notices }
@@ -141,7 +155,13 @@ async function namedBase(repo: Repository, base: string): Promise<FoundBase> {
     const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`]
     const result = await git(repo, args)
     if (result.code === 0) {
-      return { is: 'base', commit: result.out.toString('utf8').trimEnd(), rule: 'option', behind: 0, notices: [] }
+      return {
+        is: 'base',
+        commit: result.out.toString('utf8').trimEnd(),
+        rule: 'option',
+        behind: 0,
+        notices: [],
+      }
     }
   }
   return { is: 'missing', what: `the revision '${base}'`, hint: `git -C '${repo.root}' log --oneline --all` }

@@ -19,12 +19,15 @@ export type Tracked = {
 }
 
 /** Reads the index once. Only the rows that matter become strings: an index may have 50,000. */
-export async function readTracked(worktree: Git, signal?: AbortSignal): Promise<Tracked | { is: 'unknown'; reason: string }> {
+export async function readTracked(
+  worktree: Git,
+  signal?: AbortSignal,
+): Promise<Tracked | { is: 'unknown'; reason: string }> {
   const result = await git(worktree, ['ls-files', '-v', '-s', '-z'], signal ? { signal } : {})
   if (result.code !== 0 || result.truncated) return { is: 'unknown', reason: reasonOf(result) }
   const { out } = result
   const rows: IndexRow[] = []
-  for (let from = 0; from < out.length; ) {
+  for (let from = 0; from < out.length;) {
     const end = out.indexOf(0, from)
     const stop = end < 0 ? out.length : end
     if (out[from] !== plainTag || isLinkMode(out, from + 2)) rows.push(rowOf(out.subarray(from, stop)))

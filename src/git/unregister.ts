@@ -46,17 +46,25 @@ async function takeOut(repo: Repository, request: UnregisterRequest): Promise<Un
   const entry = await entryAt(before.entries, request.path)
   if (!entry) {
     const left = await entryDirOf(repo, request.path)
-    return left ? { is: 'failed', step: 'list', reason: `git cannot read its entry '${left}'` } : { is: 'already' }
+    return left
+      ? { is: 'failed', step: 'list', reason: `git cannot read its entry '${left}'` }
+      : { is: 'already' }
   }
-  if (entry.main) return { is: 'refused', code: 'not-ours', reason: `'${entry.path}' is the repository's main worktree` }
+  if (entry.main)
+    return { is: 'refused', code: 'not-ours', reason: `'${entry.path}' is the repository's main worktree` }
   if (entry.locked !== null && request.unlock !== true) {
-    return { is: 'refused', code: 'locked', reason: `'${entry.path}' is locked: ${entry.locked || 'no reason given'}` }
+    return {
+      is: 'refused',
+      code: 'locked',
+      reason: `'${entry.path}' is locked: ${entry.locked || 'no reason given'}`,
+    }
   }
   const result = await remove(repo, entry)
   const after = await listWorktrees(repo)
   if (after.is === 'unknown') return { is: 'failed', step: 'verify', reason: after.reason }
   const there = new Set(after.entries.map(each => each.path))
-  if (there.has(entry.path)) return { is: 'failed', step: 'remove', reason: failure(repo, ['worktree remove'], result).message }
+  if (there.has(entry.path))
+    return { is: 'failed', step: 'remove', reason: failure(repo, ['worktree remove'], result).message }
   const lost = before.entries.find(each => each !== entry && !there.has(each.path))
   if (lost) return { is: 'failed', step: 'verify', reason: `another worktree left the list: '${lost.path}'` }
   return { is: 'unregistered', copy: request.trash }
@@ -75,7 +83,13 @@ async function copyEntry(entryDir: string, trash: string): Promise<string | unde
   try {
     await mkdir(dirname(trash), { recursive: true })
     await rm(part, { recursive: true, force: true })
-    await cp(entryDir, part, { recursive: true, verbatimSymlinks: true, errorOnExist: true, force: false, mode: constants.COPYFILE_FICLONE })
+    await cp(entryDir, part, {
+      recursive: true,
+      verbatimSymlinks: true,
+      errorOnExist: true,
+      force: false,
+      mode: constants.COPYFILE_FICLONE,
+    })
     const [wanted, got] = await Promise.all([sizesIn(entryDir), sizesIn(part)])
     if (wanted !== got) return `the copy of '${entryDir}' is not whole`
     await rename(part, trash)
@@ -89,7 +103,9 @@ async function copyEntry(entryDir: string, trash: string): Promise<string | unde
 /** Every file below with its size, as one text to compare. */
 async function sizesIn(folder: string, below = ''): Promise<string> {
   const rows: string[] = []
-  for (const item of (await readdir(join(folder, below), { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+  for (const item of (await readdir(join(folder, below), { withFileTypes: true })).sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )) {
     const name = join(below, item.name)
     if (item.isDirectory()) rows.push(await sizesIn(folder, name))
     else rows.push(`${name} ${(await lstat(join(folder, name))).size}`)

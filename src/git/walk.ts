@@ -52,7 +52,10 @@ export async function findRepositories(root: string, folder: string): Promise<st
 /** Folders read at the same time. */
 const wide = 32
 
-async function lookInto(root: string, path: string): Promise<{ path: string; isRepository: boolean; folders: string[] }> {
+async function lookInto(
+  root: string,
+  path: string,
+): Promise<{ path: string; isRepository: boolean; folders: string[] }> {
   const items = await itemsOf(join(root, path))
   const names = new Set(items.map(item => item.name))
   const isRepository = names.has('.git') || (names.has('HEAD') && names.has('objects') && names.has('refs'))
@@ -70,4 +73,3 @@ function kindOf(entry: Dirent<Buffer>): Walked['kind'] {
   if (entry.isDirectory()) return 'folder'
   return entry.isFile() ? 'file' : 'other'
 }
-

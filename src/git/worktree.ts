@@ -122,7 +122,11 @@ const refused = (what: AddRefusal, code: ErrorCode, message: string, hint: strin
 /** Questions to the disk: is it taken, would it fold into a neighbour, does it lie inside the repository. */
 async function refuseForPath(repo: Repository, path: string): Promise<Refused | undefined> {
   const parent = dirname(path)
-  const [real, root, common] = await Promise.all([resolved(parent), resolved(repo.root), resolved(repo.commonDir)])
+  const [real, root, common] = await Promise.all([
+    resolved(parent),
+    resolved(repo.root),
+    resolved(repo.commonDir),
+  ])
   const place = slashed(join(real, basename(path)))
   if (isWithin(place, slashed(common)) || (!repo.bare && isWithin(place, slashed(root)))) {
     const message = `'${path}' lies inside the repository '${repo.root}'`
@@ -152,7 +156,11 @@ async function claimBranch(repo: Repository, request: AddRequest, made: Made): P
     made.branch = { name: branch, commit }
     return { is: 'branch', tip: commit }
   }
-  const exists = await git(repo, ['for-each-ref', '--format=%(refname) %(objectname)', `refs/heads/${branch}`])
+  const exists = await git(repo, [
+    'for-each-ref',
+    '--format=%(refname) %(objectname)',
+    `refs/heads/${branch}`,
+  ])
   const rows = exists.out.toString('utf8').split('\n')
   const own = rows.find(row => row.startsWith(`refs/heads/${branch} `))
   if (exists.code === 0 && own) return takeUp(repo, request, own.slice(`refs/heads/${branch} `.length))
@@ -205,11 +213,13 @@ async function register(
   const what = branch === null ? ['--detach', path, commit] : [path, branch]
   const args = ['worktree', 'add', '--no-checkout', '--quiet', ...what]
   const result = await request.lock(repo.commonDir, async () => {
-    if (request.signal?.aborted) throw new StepError('register', new BerthError('interrupted', 'it was cancelled'))
+    if (request.signal?.aborted)
+      throw new StepError('register', new BerthError('interrupted', 'it was cancelled'))
     const added = await git(repo, args, { ...waiting(request), timeoutMs: addMs })
     made.path = await isThere(path)
     made.entryDir = await entryNamedBy(path)
-    if (made.entryDir && request.marker !== undefined) await writeFile(join(made.entryDir, 'berth.json'), request.marker)
+    if (made.entryDir && request.marker !== undefined)
+      await writeFile(join(made.entryDir, 'berth.json'), request.marker)
     return added
   })
   if (result.code === 0 && made.entryDir) return { is: 'registered', entryDir: made.entryDir }
@@ -259,23 +269,29 @@ async function verify(
   ])
   if (!index) throw wrong('has no index')
   const gitFile = resolve(entryDir, back.trimEnd())
-  if ((await resolved(dirname(gitFile))) !== (await resolved(request.path))) throw wrong('is registered elsewhere')
+  if ((await resolved(dirname(gitFile))) !== (await resolved(request.path)))
+    throw wrong('is registered elsewhere')
   const wanted = request.branch === null ? head : `ref: refs/heads/${request.branch}`
   if (headFile.trimEnd() === wanted) return
   // Other ref storages than files keep HEAD elsewhere: ask.
   const at = inDirectory(repo, request.path)
   const found = await git(at, ['rev-parse', 'HEAD', '--symbolic-full-name', 'HEAD'])
   const second = request.branch === null ? 'HEAD' : `refs/heads/${request.branch}`
-  if (found.code !== 0 || found.out.toString('utf8') !== `${head}\n${second}\n`) throw wrong('has another HEAD')
+  if (found.code !== 0 || found.out.toString('utf8') !== `${head}\n${second}\n`)
+    throw wrong('has another HEAD')
 }
 
 function fillFailure(at: Git, result: GitResult): StepError {
-  const filter =
-    /external filter '([^']+)' failed|(?:smudge|clean) filter '?([^'\s]+)'? failed/.exec(result.err)
+  const filter = /external filter '([^']+)' failed|(?:smudge|clean) filter '?([^'\s]+)'? failed/.exec(
+    result.err,
+  )
   if (!filter) return stepFailure('checkout', at, ['reset'], result)
   const name = filter[1] ?? filter[2] ?? ''
   const text = `a filter that the files need failed: '${name}' (${reasonOf(result)})`
-  return new StepError('checkout', new BerthError('filter-missing', text, `see: git config --get-regexp '^filter'`))
+  return new StepError(
+    'checkout',
+    new BerthError('filter-missing', text, `see: git config --get-regexp '^filter'`),
+  )
 }
 
 function stepFailure(step: string, at: Git, args: string[], result: GitResult): StepError {
@@ -294,7 +310,9 @@ async function rollBack(repo: Repository, request: AddRequest, made: Made): Prom
     if (await lstat(request.path).catch(() => undefined)) left.push(request.path)
   }
   if (made.entryDir && !left.includes(request.path)) {
-    await request.lock(repo.commonDir, () => git(repo, ['worktree', 'remove', '--force', request.path])).catch(() => undefined)
+    await request
+      .lock(repo.commonDir, () => git(repo, ['worktree', 'remove', '--force', request.path]))
+      .catch(() => undefined)
     if (await entryDirOf(repo, request.path)) left.push(made.entryDir)
   }
   if (made.branch && left.length === 0) {

@@ -3,13 +3,50 @@
 import fc from 'fast-check'
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { branchOf, folderOf, foldName, nameLimit, nameProblem, slugOf, uniqueName } from '../../src/core/names.ts'
+import {
+  branchOf,
+  folderOf,
+  foldName,
+  nameLimit,
+  nameProblem,
+  slugOf,
+  uniqueName,
+} from '../../src/core/names.ts'
 
 const titles = [
-  ...['feat/a-b', 'feat-a/b', 'feat/a/b', 'feat-a-b', 'Fix Login', 'fix login', 'aux', 'CON.txt', 'nul', 'com1/x'],
-  ...['trailing.', '.hidden', '-rf', 'a..b', 'x.lock', '@{u}', 'what?*[x]', 'a\\b:c', '../../escape'],
-  ...['$(touch pwned)', '`id`', '%APPDATA%', 'HEAD', 'main', 'refs/heads/x', 'café', 'cafe\u0301', '日本語', '🚀'],
-  ...['right\u202eleft', 'trailing ', 'tab\there', 'x'.repeat(300)],
+  'feat/a-b',
+  'feat-a/b',
+  'feat/a/b',
+  'feat-a-b',
+  'Fix Login',
+  'fix login',
+  'aux',
+  'CON.txt',
+  'nul',
+  'com1/x',
+  'trailing.',
+  '.hidden',
+  '-rf',
+  'a..b',
+  'x.lock',
+  '@{u}',
+  'what?*[x]',
+  'a\\b:c',
+  '../../escape',
+  '$(touch pwned)',
+  '`id`',
+  '%APPDATA%',
+  'HEAD',
+  'main',
+  'refs/heads/x',
+  'café',
+  'cafe\u0301',
+  '日本語',
+  '🚀',
+  'right\u202eleft',
+  'trailing ',
+  'tab\there',
+  'x'.repeat(300),
 ]
 
 /** Names as tasks get them, one after another. */
@@ -24,7 +61,9 @@ test('every title of case 03 gets a name of its own that is a folder and a branc
   expect(new Set(names.map(name => foldName(folderOf(name)))).size).toBe(33)
   for (const name of names) {
     expect(nameProblem(name), name).toBe(undefined)
-    expect(() => execFileSync('git', ['check-ref-format', '--branch', branchOf('berth/', name)], { stdio: 'pipe' })).not.toThrow()
+    expect(() =>
+      execFileSync('git', ['check-ref-format', '--branch', branchOf('berth/', name)], { stdio: 'pipe' }),
+    ).not.toThrow()
   }
 })
 
@@ -35,12 +74,12 @@ test('names say what the titles say', () => {
     'Größe & Straße': 'grosse-strasse',
     "don't stop": 'dont-stop',
     'v1.2.3 release': 'v1.2.3-release',
-    'aux': 'task-aux',
+    aux: 'task-aux',
     'CON.txt': 'task-con.txt',
     'x.lock': 'x-lock',
     'a..b': 'a.b',
     '../../escape': 'escape',
-    '日本語': 'task',
+    日本語: 'task',
     '': 'task',
   }
   expect(Object.fromEntries(Object.keys(wanted).map(title => [title, slugOf(title)]))).toEqual(wanted)
@@ -66,7 +105,21 @@ test('any titles at all give different, valid names', () => {
 
 test('a name that a person chose is refused with the reason', () => {
   expect(nameProblem('login')).toBe(undefined)
-  for (const name of ['Login', '-rf', '.hidden', 'a b', 'a/b', '', 'a..b', 'a.', 'x.lock', 'con', 'nul.txt', 'lpt0', 'y'.repeat(49)]) {
+  for (const name of [
+    'Login',
+    '-rf',
+    '.hidden',
+    'a b',
+    'a/b',
+    '',
+    'a..b',
+    'a.',
+    'x.lock',
+    'con',
+    'nul.txt',
+    'lpt0',
+    'y'.repeat(49),
+  ]) {
     expect(nameProblem(name), name).not.toBe(undefined)
   }
 })

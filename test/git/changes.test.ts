@@ -55,7 +55,10 @@ test('committed, uncommitted, renamed, deleted, binary and untracked changes are
     { path: 'new/un tracked.txt', change: 'added', insertions: 2, deletions: 0, untracked: true },
   ])
   const between = await changesBetween(at, base, head)
-  expect(between.is === 'paths' ? between.paths.map(path => path.path) : []).toEqual(['a.txt', 'new\nname.txt'])
+  expect(between.is === 'paths' ? between.paths.map(path => path.path) : []).toEqual([
+    'a.txt',
+    'new\nname.txt',
+  ])
 })
 
 test('a base that is not there, and a worktree that cannot be read, are unknown', async () => {

@@ -13,7 +13,12 @@ let at: Git
 
 beforeEach(async () => {
   world = makeWorld()
-  const repo = world.repository('repo', { 'a.txt': '1\n', 'b.txt': '1\n', 'gone.txt': '1\n', '.gitignore': 'ignored\n' })
+  const repo = world.repository('repo', {
+    'a.txt': '1\n',
+    'b.txt': '1\n',
+    'gone.txt': '1\n',
+    '.gitignore': 'ignored\n',
+  })
   wt = world.path('wt')
   world.git(repo, 'worktree', 'add', '-q', '-b', 'task/a', wt)
   at = inDirectory(await world.open(repo), wt)
@@ -45,7 +50,9 @@ test('changed, staged, new, deleted and renamed files are committed as the task,
   expect(world.git(wt, 'log', '-1', '--format=%an|%ae|%cn|%s')).toBe(
     'login (berth)|login@berth.invalid|login (berth)|berth: uncommitted work of login#1',
   )
-  expect(world.git(wt, 'show', '--name-status', '--format=')).toBe('M\ta.txt\nM\tb.txt\nD\tgone.txt\nA\tlink\nA\tnew/c.txt')
+  expect(world.git(wt, 'show', '--name-status', '--format=')).toBe(
+    'M\ta.txt\nM\tb.txt\nD\tgone.txt\nA\tlink\nA\tnew/c.txt',
+  )
   expect(world.git(wt, 'status', '--porcelain')).toBe('')
 })
 
@@ -86,7 +93,10 @@ test('a lock on the index is an error that names it, and nothing has moved', asy
   const lock = world.path('repo/.git/worktrees/wt/index.lock')
   writeFileSync(lock, '')
   const head = world.git(wt, 'rev-parse', 'HEAD')
-  await expect(commit()).rejects.toMatchObject({ code: 'git-busy', message: `git is busy in '${wt}': '${lock}' is there` })
+  await expect(commit()).rejects.toMatchObject({
+    code: 'git-busy',
+    message: `git is busy in '${wt}': '${lock}' is there`,
+  })
   expect(world.git(wt, 'rev-parse', 'HEAD')).toBe(head)
 })
 

@@ -19,9 +19,23 @@ afterEach(() => world.clean())
 
 test('every variable that git calls local to a repository is dropped, and the author of the caller', () => {
   const names = world.git(world.dir, 'rev-parse', '--local-env-vars').split('\n')
-  const more = ['GIT_AUTHOR_NAME', 'GIT_COMMITTER_EMAIL', 'GIT_INDEX_FILE', 'GIT_TRACE', 'GIT_QUARANTINE_PATH', 'GIT_REFLOG_ACTION', 'LANGUAGE']
+  const more = [
+    'GIT_AUTHOR_NAME',
+    'GIT_COMMITTER_EMAIL',
+    'GIT_INDEX_FILE',
+    'GIT_TRACE',
+    'GIT_QUARANTINE_PATH',
+    'GIT_REFLOG_ACTION',
+    'LANGUAGE',
+  ]
   const caller = Object.fromEntries([...names, ...more].map(name => [name, 'x']))
-  const env = gitEnvironment({ ...caller, GIT_CONFIG_NOSYSTEM: '1', GIT_SSL_CAINFO: '/ca', HOME: '/h', PATH: '/bin' })
+  const env = gitEnvironment({
+    ...caller,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_SSL_CAINFO: '/ca',
+    HOME: '/h',
+    PATH: '/bin',
+  })
   expect(Object.keys(env).toSorted()).toEqual([
     'GIT_ASKPASS',
     'GIT_CONFIG_NOSYSTEM',
@@ -53,7 +67,13 @@ test('called from inside the hook of another repository, everything lands in the
   }
   const repo = await openRepository(dir, { env, hooksDir: world.hooksDir })
   const commit = await line(repo, ['rev-parse', 'HEAD'])
-  const outcome = await addWorktree(repo, { path: world.path('wt'), branch: 'berth/x', commit, lock: world.lock, takeUp: false })
+  const outcome = await addWorktree(repo, {
+    path: world.path('wt'),
+    branch: 'berth/x',
+    commit,
+    lock: world.lock,
+    takeUp: false,
+  })
   expect(outcome.is).toBe('made')
   expect(world.git(dir, 'branch', '--list', 'berth/*')).toContain('berth/x')
   expect(world.git(victim, 'branch', '--list', 'berth/*')).toBe('')
@@ -80,7 +100,11 @@ test('git answers in English whatever the language of the caller (case 64)', asy
 test('repository hooks, background maintenance and the file-system monitor are off', async () => {
   const dir = world.repository()
   for (const hook of ['pre-commit', 'post-commit', 'reference-transaction', 'post-index-change']) {
-    world.write(join(dir, '.git/hooks', hook), `#!/bin/sh\necho ${hook} >> '${world.path('hooked')}'\n`, 0o755)
+    world.write(
+      join(dir, '.git/hooks', hook),
+      `#!/bin/sh\necho ${hook} >> '${world.path('hooked')}'\n`,
+      0o755,
+    )
   }
   world.git(dir, 'config', 'core.fsmonitor', world.path('monitor.sh'))
   world.write(world.path('monitor.sh'), `#!/bin/sh\necho monitor >> '${world.path('hooked')}'\n`, 0o755)
@@ -115,7 +139,11 @@ test('a command that takes too long ends and says so', async () => {
   const repo = await world.open(world.repository())
   const args = ['-c', 'alias.slow=!sleep 30', 'slow']
   const result = await git(repo, args, { timeoutMs: 100 })
-  expect([result.code, result.timedOut, failure(repo, ['slow'], result).code]).toEqual([null, true, 'timeout'])
+  expect([result.code, result.timedOut, failure(repo, ['slow'], result).code]).toEqual([
+    null,
+    true,
+    'timeout',
+  ])
 })
 
 test('a bare push of an agent moves no branch of the remote, renamed or not (case 09)', async () => {
@@ -137,7 +165,9 @@ test('a bare push of an agent moves no branch of the remote, renamed or not (cas
   world.git(path, ...settings, 'switch', '-q', '-c', 'again', 'origin/main')
   world.commit(path, 'y', { 'y.txt': 'y' })
   expect(world.tryGit(path, ...settings, 'push').code).not.toBe(0)
-  expect(world.git(remote, 'for-each-ref', '--format=%(refname) %(objectname)')).toBe(`refs/heads/main ${main}`)
+  expect(world.git(remote, 'for-each-ref', '--format=%(refname) %(objectname)')).toBe(
+    `refs/heads/main ${main}`,
+  )
 })
 
 test('exactly the untracked files are reported by their true names (case 17)', async () => {

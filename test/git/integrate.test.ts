@@ -20,7 +20,13 @@ beforeEach(async () => {
   dir = world.repository('repo', { 'app.txt': 'one\n', 'other.txt': '1\n', '.gitignore': '*.log\n' })
   repo = await world.open(dir)
   const path = world.path('integration')
-  const made = await addWorktree(repo, { path, branch: null, commit: head('main'), lock: world.lock, takeUp: false })
+  const made = await addWorktree(repo, {
+    path,
+    branch: null,
+    commit: head('main'),
+    lock: world.lock,
+    takeUp: false,
+  })
   expect(made.is).toBe('made')
   integration = inDirectory(repo, path)
 })
@@ -142,7 +148,12 @@ test('a checked-out target moves with its files, hooks off', async () => {
 })
 
 test('modified, staged, untracked, ignored and hidden files in the way hold the target, with their paths', async () => {
-  const work = branch('good', { 'app.txt': 'two\n', 'new.txt': 'n\n', 'debug.log': 'l\n', 'deep/er/file.txt': 'd\n' })
+  const work = branch('good', {
+    'app.txt': 'two\n',
+    'new.txt': 'n\n',
+    'debug.log': 'l\n',
+    'deep/er/file.txt': 'd\n',
+  })
   world.git(world.path('wt-good'), 'add', '-f', 'debug.log')
   const commit = await merged(world.commit(world.path('wt-good'), 'log') || work)
   const tip = head('main')
@@ -181,7 +192,10 @@ test('an operation in progress, a lock and a target checked out twice hold the t
   const { rmSync } = await import('node:fs')
   rmSync(join(dir, '.git/index.lock'))
   world.git(dir, 'worktree', 'add', '-q', '-f', world.path('twin'), 'main')
-  expect(await move(commit)).toMatchObject({ is: 'busy', reason: "'main' is checked out in more than one worktree" })
+  expect(await move(commit)).toMatchObject({
+    is: 'busy',
+    reason: "'main' is checked out in more than one worktree",
+  })
 })
 
 test('a target that is being rebased somewhere is busy', async () => {
@@ -210,7 +224,11 @@ test('what became of a target is told: same, forward, rewritten, gone (decision 
   expect(await ask()).toEqual({ is: 'forward', tip, commits: 1 })
   world.git(dir, 'commit', '-q', '--amend', '-m', 'amended')
   const amended = head('main')
-  expect(await targetMove(repo, { target: 'main', was: tip })).toEqual({ is: 'rewritten', tip: amended, left: [tip] })
+  expect(await targetMove(repo, { target: 'main', was: tip })).toEqual({
+    is: 'rewritten',
+    tip: amended,
+    left: [tip],
+  })
   world.git(dir, 'branch', '-m', 'main', 'trunk')
   expect(await ask()).toEqual({ is: 'gone' })
 })

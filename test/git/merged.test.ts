@@ -36,7 +36,11 @@ function make(name: string, line: number): void {
 }
 
 const ask = (branch: string, withBase = true) =>
-  mergedness(repo, { commit: world.git(dir, 'rev-parse', branch), target: 'refs/heads/main', ...(withBase ? { base } : {}) })
+  mergedness(repo, {
+    commit: world.git(dir, 'rev-parse', branch),
+    target: 'refs/heads/main',
+    ...(withBase ? { base } : {}),
+  })
 
 test('squashed, rebased, continued, open and fresh branches are told apart (case 26)', async () => {
   make('squashed', 3)
@@ -52,7 +56,10 @@ test('squashed, rebased, continued, open and fresh branches are told apart (case
   world.commit(dir, 'after the merge', { 'more.txt': 'more' })
   world.git(dir, 'switch', '-q', 'main')
   const list = readFileSync(join(dir, 'list.txt'), 'utf8')
-  writeFileSync(join(dir, 'list.txt'), list.replace('3 squashed', '3 later').replace('15 rebased', '15 later'))
+  writeFileSync(
+    join(dir, 'list.txt'),
+    list.replace('3 squashed', '3 later').replace('15 rebased', '15 later'),
+  )
   world.git(dir, 'commit', '-qam', 'main moves on in the same line')
   world.git(dir, 'branch', 'fresh', 'main')
   expect({

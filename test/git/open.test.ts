@@ -38,7 +38,9 @@ test('a repository is one project from its root, a folder inside, a worktree, a 
   const places = [dir, join(dir, 'src'), world.path('wt'), world.path('link'), join(dir, '.git')]
   const repos = await Promise.all(places.map(world.open))
   expect(new Set(repos.map(repo => repo.id)).size).toBe(1)
-  expect(repos.map(repo => [repo.root, repo.commonDir, repo.bare])).toEqual(places.map(() => [dir, join(dir, '.git'), false]))
+  expect(repos.map(repo => [repo.root, repo.commonDir, repo.bare])).toEqual(
+    places.map(() => [dir, join(dir, '.git'), false]),
+  )
   expect(repos[0]?.id).toMatch(/^[0-9a-f]{16}$/)
   expect(repos.map(repo => repo.worktree)).toEqual([dir, dir, world.path('wt'), dir, null])
 })
@@ -58,7 +60,10 @@ test('no repository, no folder and no commit are three errors (case 04)', async 
   world.git(world.dir, 'init', '-q', empty)
   writeFileSync(join(empty, 'notes.txt'), 'draft')
   const failure = await failureOf(empty)
-  expect(failure).toMatchObject({ code: 'no-commits', message: `the repository '${empty}' has no commit yet` })
+  expect(failure).toMatchObject({
+    code: 'no-commits',
+    message: `the repository '${empty}' has no commit yet`,
+  })
   expect(readdirSync(join(empty, '.git'))).not.toContain('worktrees')
   expect(world.git(empty, 'status', '--porcelain')).toBe('?? notes.txt')
   runHint(failure.hint)
@@ -120,14 +125,19 @@ test('a repository of another user is refused with the command that trusts it (c
 
 test('git that is missing or too old is an error of its own', async () => {
   const dir = world.repository()
-  const open = (path: string) => openRepository(dir, { env: { ...world.env, PATH: path }, hooksDir: world.hooksDir })
+  const open = (path: string) =>
+    openRepository(dir, { env: { ...world.env, PATH: path }, hooksDir: world.hooksDir })
   await expect(open(world.path('no-bin'))).rejects.toMatchObject({ code: 'git-too-old' })
   world.write(world.path('bin/git'), '#!/bin/sh\necho git version 2.34.1\n', 0o755)
   await expect(open(`${world.path('bin')}:${world.env['PATH']}`)).rejects.toMatchObject({
     code: 'git-too-old',
     message: "git '2.34.1' is too old, '2.38' is needed",
   })
-  expect([atLeast('2.38.0', '2.38'), atLeast('3.0', '2.38'), atLeast('2.9.5', '2.38')]).toEqual([true, true, false])
+  expect([atLeast('2.38.0', '2.38'), atLeast('3.0', '2.38'), atLeast('2.9.5', '2.38')]).toEqual([
+    true,
+    true,
+    false,
+  ])
 })
 
 test('an odd place is one entry with its true name and branch (case 17)', async () => {

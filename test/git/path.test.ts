@@ -32,11 +32,7 @@ test('NUL-separated output splits and joins, newlines within names included', ()
 })
 
 test('a path lies within a folder by whole components only (case 36)', () => {
-  expect(['/x/feat', '/x/feat/a', '/x/feat-2', '/x/fea', '/x'].map(path => isWithin(path, '/x/feat'))).toEqual([
-    true,
-    true,
-    false,
-    false,
-    false,
-  ])
+  expect(
+    ['/x/feat', '/x/feat/a', '/x/feat-2', '/x/fea', '/x'].map(path => isWithin(path, '/x/feat')),
+  ).toEqual([true, true, false, false, false])
 })

@@ -18,7 +18,12 @@ let at: Git
 
 beforeEach(async () => {
   world = makeWorld()
-  const dir = world.repository('repo', { 'a.txt': '1\n', 'b.txt': '1\n', 'gone.txt': '1\n', '.gitignore': '.env\nnotes/\n' })
+  const dir = world.repository('repo', {
+    'a.txt': '1\n',
+    'b.txt': '1\n',
+    'gone.txt': '1\n',
+    '.gitignore': '.env\nnotes/\n',
+  })
   wt = world.path('wt')
   world.git(dir, 'worktree', 'add', '-q', '-b', 'task/a', wt)
   repo = await world.open(dir)
@@ -62,17 +67,27 @@ test('nothing to lose makes nothing', async () => {
 
 test('staged, changed, hidden, deleted, new and ignored work is saved, and the worktree stays as it was', async () => {
   messUp()
-  const before = [world.git(wt, 'status', '--porcelain'), world.git(wt, 'rev-parse', 'HEAD'), world.git(wt, 'ls-files', '-s')]
+  const before = [
+    world.git(wt, 'status', '--porcelain'),
+    world.git(wt, 'rev-parse', 'HEAD'),
+    world.git(wt, 'ls-files', '-s'),
+  ]
   const saved = await save()
   expect(saved).toMatchObject({ is: 'saved', ref, archive: world.path('private', 'a.tar'), skipped: [] })
-  expect([world.git(wt, 'status', '--porcelain'), world.git(wt, 'rev-parse', 'HEAD'), world.git(wt, 'ls-files', '-s')]).toEqual(before)
+  expect([
+    world.git(wt, 'status', '--porcelain'),
+    world.git(wt, 'rev-parse', 'HEAD'),
+    world.git(wt, 'ls-files', '-s'),
+  ]).toEqual(before)
   expect(show(`${ref}:a.txt`)).toBe('and then changed')
   expect(show(`${ref}^2:a.txt`)).toBe('staged')
   expect(show(`${ref}:b.txt`)).toBe('hidden')
   expect(show(`${ref}:new dir/c é.txt`)).toBe('new')
   expect(show(`${ref}:link`)).toBe('a.txt')
   expect(world.git(repo.root, 'ls-tree', '-r', '--name-only', ref)).not.toContain('gone.txt')
-  expect(execFileSync('tar', ['-tf', world.path('private', 'a.tar')], { encoding: 'utf8' })).toBe('.env\nnotes/handoff.md\n')
+  expect(execFileSync('tar', ['-tf', world.path('private', 'a.tar')], { encoding: 'utf8' })).toBe(
+    '.env\nnotes/handoff.md\n',
+  )
   expect(statSync(world.path('private', 'a.tar')).mode & 0o777).toBe(0o600)
   const head = world.git(wt, 'rev-parse', 'HEAD')
   expect(world.git(repo.root, 'rev-parse', `${ref}^1`)).toBe(head)
@@ -84,7 +99,12 @@ test('saved work comes back into a worktree, uncommitted', async () => {
   if (saved.is !== 'saved') throw new Error(JSON.stringify(saved))
   const other = world.path('other')
   world.git(repo.root, 'worktree', 'add', '-q', '-b', 'task/b', other)
-  const outcome = await restoreSaved(repo, { ref, archive: saved.archive, to: 'worktree', worktree: inDirectory(repo, other) })
+  const outcome = await restoreSaved(repo, {
+    ref,
+    archive: saved.archive,
+    to: 'worktree',
+    worktree: inDirectory(repo, other),
+  })
   expect(outcome).toEqual({ is: 'restored', to: other, kept: [], archive: null })
   expect(world.git(other, '-c', 'core.quotePath=false', 'status', '--porcelain', '-uall')).toBe(
     ' M a.txt\n M b.txt\n D gone.txt\n?? link\n?? "new dir/c é.txt"',
@@ -101,7 +121,10 @@ test('restoring never overwrites: changes refuse it, other files of the same nam
   world.git(repo.root, 'worktree', 'add', '-q', '-b', 'task/b', other)
   const request = { ref, archive: saved.archive, to: 'worktree', worktree: inDirectory(repo, other) } as const
   writeFileSync(join(other, 'a.txt'), 'mine\n')
-  expect(await restoreSaved(repo, request)).toMatchObject({ is: 'refused', reason: `'${other}' has uncommitted changes` })
+  expect(await restoreSaved(repo, request)).toMatchObject({
+    is: 'refused',
+    reason: `'${other}' has uncommitted changes`,
+  })
   world.git(other, 'checkout', '-q', 'a.txt')
   world.write(join(other, 'link'), 'mine')
   expect(await restoreSaved(repo, request)).toMatchObject({ is: 'refused' })
@@ -117,7 +140,12 @@ test('a conflict on the way back is named and changes nothing', async () => {
   const other = world.path('other')
   world.git(repo.root, 'worktree', 'add', '-q', '-b', 'task/b', other)
   world.commit(other, 'theirs', { 'a.txt': 'theirs\n' })
-  const outcome = await restoreSaved(repo, { ref, archive: null, to: 'worktree', worktree: inDirectory(repo, other) })
+  const outcome = await restoreSaved(repo, {
+    ref,
+    archive: null,
+    to: 'worktree',
+    worktree: inDirectory(repo, other),
+  })
   expect(outcome).toEqual({ is: 'conflict', paths: ['a.txt'] })
   expect(world.git(other, 'status', '--porcelain')).toBe('')
 })
@@ -125,7 +153,10 @@ test('a conflict on the way back is named and changes nothing', async () => {
 test('saved work comes back as a branch, once', async () => {
   writeFileSync(join(wt, 'a.txt'), 'saved\n')
   await save()
-  expect(await restoreSaved(repo, { ref, archive: null, to: 'branch', branch: 'again' })).toMatchObject({ is: 'restored', to: 'again' })
+  expect(await restoreSaved(repo, { ref, archive: null, to: 'branch', branch: 'again' })).toMatchObject({
+    is: 'restored',
+    to: 'again',
+  })
   expect(show('again:a.txt')).toBe('saved')
   expect(await restoreSaved(repo, { ref, archive: null, to: 'branch', branch: 'again' })).toMatchObject({
     is: 'refused',
@@ -194,7 +225,9 @@ test('an operation in progress is saved with its state and its conflicting files
   const saved = await save()
   expect(saved.is).toBe('saved')
   expect(show(`${ref}:a.txt`)).toContain('<<<<<<<')
-  expect(execFileSync('tar', ['-tf', world.path('private', 'a.tar')], { encoding: 'utf8' })).toContain('.berth-operation/MERGE_HEAD')
+  expect(execFileSync('tar', ['-tf', world.path('private', 'a.tar')], { encoding: 'utf8' })).toContain(
+    '.berth-operation/MERGE_HEAD',
+  )
 })
 
 test('files whose bytes git would change are in the archive as they are', async () => {
@@ -202,10 +235,17 @@ test('files whose bytes git would change are in the archive as they are', async 
   writeFileSync(join(wt, 'mixed.txt'), 'a\r\nb\n')
   const saved = await save()
   if (saved.is !== 'saved') throw new Error(JSON.stringify(saved))
-  expect(execFileSync('tar', ['-xOf', saved.archive ?? '', 'mixed.txt'], { encoding: 'utf8' })).toBe('a\r\nb\n')
+  expect(execFileSync('tar', ['-xOf', saved.archive ?? '', 'mixed.txt'], { encoding: 'utf8' })).toBe(
+    'a\r\nb\n',
+  )
   const other = world.path('other')
   world.git(repo.root, 'worktree', 'add', '-q', '-b', 'task/b', other)
-  await restoreSaved(repo, { ref, archive: saved.archive, to: 'worktree', worktree: inDirectory(repo, other) })
+  await restoreSaved(repo, {
+    ref,
+    archive: saved.archive,
+    to: 'worktree',
+    worktree: inDirectory(repo, other),
+  })
   expect(readFileSync(join(other, 'mixed.txt'), 'utf8')).toBe('a\r\nb\n')
 })
 
@@ -219,10 +259,17 @@ test('long names, names that are no UTF-8 and large files go through the archive
   if (saved.is !== 'saved') throw new Error(JSON.stringify(saved))
   const other = world.path('other')
   world.git(repo.root, 'worktree', 'add', '-q', '-b', 'task/b', other)
-  await restoreSaved(repo, { ref, archive: saved.archive, to: 'worktree', worktree: inDirectory(repo, other) })
+  await restoreSaved(repo, {
+    ref,
+    archive: saved.archive,
+    to: 'worktree',
+    worktree: inDirectory(repo, other),
+  })
   expect(readFileSync(join(other, long), 'utf8')).toBe('long\n')
   expect(readFileSync(join(other, 'notes/big.bin')).equals(Buffer.alloc(3_000_001, 7))).toBe(true)
-  expect(readFileSync(Buffer.concat([Buffer.from(`${other}/notes/raw-`), Buffer.from([0xff])]), 'utf8')).toBe('raw')
+  expect(readFileSync(Buffer.concat([Buffer.from(`${other}/notes/raw-`), Buffer.from([0xff])]), 'utf8')).toBe(
+    'raw',
+  )
 })
 
 test('an archive over the limit is refused before anything is written', async () => {
@@ -238,7 +285,10 @@ test('a save that fails leaves neither ref nor archive, and touches none of an e
   writeFileSync(join(wt, 'a.txt'), 'again\n')
   expect(await save()).toMatchObject({ is: 'failed', step: 'archive' })
   expect(statSync(world.path('private', 'a.tar')).size).toBe(size)
-  expect(await save({ archiveFile: world.path('private', 'b.tar') })).toMatchObject({ is: 'failed', step: 'ref' })
+  expect(await save({ archiveFile: world.path('private', 'b.tar') })).toMatchObject({
+    is: 'failed',
+    step: 'ref',
+  })
   expect(existsSync(world.path('private', 'b.tar'))).toBe(false)
   expect(show(`${ref}:a.txt`)).toBe('and then changed')
 })
@@ -246,7 +296,11 @@ test('a save that fails leaves neither ref nor archive, and touches none of an e
 test('what could not be looked at is not called saved', async () => {
   const survey = await look()
   survey.losses.push({ kind: 'unknown', count: 1, examples: ['the status cannot be read'] })
-  expect(await save({ survey })).toEqual({ is: 'failed', step: 'survey', reason: 'the status cannot be read' })
+  expect(await save({ survey })).toEqual({
+    is: 'failed',
+    step: 'survey',
+    reason: 'the status cannot be read',
+  })
 })
 
 test('saved work is listed, and removed by compare-and-swap', async () => {
@@ -254,7 +308,13 @@ test('saved work is listed, and removed by compare-and-swap', async () => {
   const saved = await save()
   if (saved.is !== 'saved') throw new Error(JSON.stringify(saved))
   const [entry] = await listSaved(repo)
-  expect(entry).toMatchObject({ ref, commit: saved.commit, task: 'a', time: '20300101T000000Z', subject: 'berth: saved work of a' })
+  expect(entry).toMatchObject({
+    ref,
+    commit: saved.commit,
+    task: 'a',
+    time: '20300101T000000Z',
+    subject: 'berth: saved work of a',
+  })
   expect(await removeSaved(repo, { ref, commit: '1'.repeat(40) })).toBe(false)
   expect(await removeSaved(repo, { ref, commit: saved.commit })).toBe(true)
   expect(await listSaved(repo)).toEqual([])

@@ -65,7 +65,10 @@ test('line endings that git converts are no hidden edit', async () => {
 })
 
 test('ignored files are named unless they are rebuildable or just what setup put there (case 20)', async () => {
-  const wt = worktree({ '.gitignore': '.env*\nnode_modules/\n*.sqlite\nbuild/\nnotes/\nlinked\ncfg/\n', 'build.js': 'x' })
+  const wt = worktree({
+    '.gitignore': '.env*\nnode_modules/\n*.sqlite\nbuild/\nnotes/\nlinked\ncfg/\n',
+    'build.js': 'x',
+  })
   world.write(join(wt, '.env'), 'A=1')
   world.write(join(wt, '.env.local'), 'PORT=4100')
   world.write(join(wt, 'dev.sqlite'), 'rows')
@@ -77,9 +80,15 @@ test('ignored files are named unless they are rebuildable or just what setup put
   symlinkSync('/tmp/shared', join(wt, 'linked'))
   const sha256 = createHash('sha256').update('A=1').digest('hex')
   const json = createHash('sha256').update('{}').digest('hex')
-  const known = [{ path: '.env', sha256 }, { path: 'linked', link: '/tmp/shared' }, { path: 'cfg/a.json', sha256: json }]
+  const known = [
+    { path: '.env', sha256 },
+    { path: 'linked', link: '/tmp/shared' },
+    { path: 'cfg/a.json', sha256: json },
+  ]
   const found = await look(wt, known)
-  expect(found.losses).toEqual([{ kind: 'ignored', count: 3, examples: ['.env.local', 'dev.sqlite', 'notes/'] }])
+  expect(found.losses).toEqual([
+    { kind: 'ignored', count: 3, examples: ['.env.local', 'dev.sqlite', 'notes/'] },
+  ])
   expect(found.archiveBytes).toBe(9 + 4 + 15)
   writeFileSync(join(wt, '.env'), 'A=2')
   expect((await look(wt, known)).losses[0]?.examples).toContain('.env')
@@ -110,7 +119,9 @@ test('nested repositories are found, in a rebuildable folder too', async () => {
     world.commit(join(wt, name), 'c', { 'f.txt': 'f' })
   }
   const found = await look(wt)
-  expect(found.losses).toEqual([{ kind: 'nested', count: 3, examples: ['inner', 'node_modules/dep', 'scratch'] }])
+  expect(found.losses).toEqual([
+    { kind: 'nested', count: 3, examples: ['inner', 'node_modules/dep', 'scratch'] },
+  ])
   expect(found.archiveBytes).toBeGreaterThan(0)
 })
 

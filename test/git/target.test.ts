@@ -13,7 +13,8 @@ beforeEach(() => {
 })
 afterEach(() => world.clean())
 
-const find = async (dir: string, target: string | null = null) => findTarget(await world.open(dir), { target, remote: 'origin' })
+const find = async (dir: string, target: string | null = null) =>
+  findTarget(await world.open(dir), { target, remote: 'origin' })
 
 const base = async (dir: string, over: Partial<BaseRequest> = {}) =>
   resolveBase(await world.open(dir), { target: 'main', remote: 'origin', mode: 'local', ...over })
@@ -82,7 +83,13 @@ test('a stale base is refreshed first, and neither the local branch nor the chec
   const stale = world.git(dir, 'rev-parse', 'main')
   rmSync(join(dir, '.git/FETCH_HEAD'))
   expect(await base(dir)).toMatchObject({ commit: stale, rule: 'local' })
-  expect(await base(dir, fetching())).toEqual({ is: 'base', commit: fresh, rule: 'remote', behind: 3, notices: [] })
+  expect(await base(dir, fetching())).toEqual({
+    is: 'base',
+    commit: fresh,
+    rule: 'remote',
+    behind: 3,
+    notices: [],
+  })
   expect(world.git(dir, 'rev-parse', 'main')).toBe(stale)
   expect(world.git(dir, 'status', '--porcelain')).toBe('')
   expect(existsSync(join(dir, '.git/FETCH_HEAD'))).toBe(false)
@@ -122,7 +129,11 @@ test('the branch that contains the other is the base; diverged ones are said wit
   world.remote(dir)
   const local = world.commit(dir, 'local', { 'l.txt': 'l' })
   expect(await base(dir)).toMatchObject({ is: 'base', commit: local, rule: 'local', behind: 0 })
-  expect(await base(dir, { mode: 'push' })).toMatchObject({ is: 'base', commit: world.git(dir, 'rev-parse', 'origin/main'), rule: 'remote' })
+  expect(await base(dir, { mode: 'push' })).toMatchObject({
+    is: 'base',
+    commit: world.git(dir, 'rev-parse', 'origin/main'),
+    rule: 'remote',
+  })
   const peer = world.clone(world.path('remote.git'), 'peer')
   const remote = world.commit(peer, 'remote', { 'r.txt': 'r' })
   world.git(peer, 'push', '-q', 'origin', 'main')
@@ -136,7 +147,10 @@ test('a target that is nowhere is missing, and a tag of its name does not stand 
   world.git(dir, 'tag', 'main', tagged)
   world.git(dir, 'tag', 'release', tagged)
   expect(await base(dir)).toMatchObject({ is: 'base', commit: tip })
-  expect(await base(dir, { target: 'release' })).toMatchObject({ is: 'missing', what: "the target branch 'release'" })
+  expect(await base(dir, { target: 'release' })).toMatchObject({
+    is: 'missing',
+    what: "the target branch 'release'",
+  })
 })
 
 test('a base that a person names is a branch before it is a tag, and otherwise any revision', async () => {

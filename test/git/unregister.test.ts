@@ -32,7 +32,11 @@ const take = (path: string, over: Partial<UnregisterRequest> = {}) =>
   unregister(repo, { path, trash: world.path('root/.trash/id.git'), lock: world.lock, ...over })
 
 const paths = (): string[] =>
-  world.git(dir, 'worktree', 'list', '--porcelain').split('\n').filter(row => row.startsWith('worktree ')).map(row => row.slice(9))
+  world
+    .git(dir, 'worktree', 'list', '--porcelain')
+    .split('\n')
+    .filter(row => row.startsWith('worktree '))
+    .map(row => row.slice(9))
 
 test('one entry is copied and taken out, and the bystander whose disk is away keeps everything (case 31)', async () => {
   const a = add('a')
@@ -46,7 +50,9 @@ test('one entry is copied and taken out, and the bystander whose disk is away ke
   renameSync(world.path('vol'), world.path('vol.unmounted'))
   renameSync(a, world.path('aside'))
   expect(await take(a)).toEqual({ is: 'unregistered', copy: world.path('root/.trash/id.git') })
-  expect(readdirSync(world.path('root/.trash/id.git'))).toEqual(expect.arrayContaining(['HEAD', 'index', 'logs', 'gitdir']))
+  expect(readdirSync(world.path('root/.trash/id.git'))).toEqual(
+    expect.arrayContaining(['HEAD', 'index', 'logs', 'gitdir']),
+  )
   expect(paths()).toEqual([dir, b])
   renameSync(world.path('vol.unmounted'), world.path('vol'))
   expect(world.git(b, 'status', '--porcelain')).toBe('A  staged.txt')
@@ -88,11 +94,17 @@ test('a copy that cannot be made stops everything before the point of no return'
 test('a branch goes only by compare-and-swap and never while it is checked out', async () => {
   const a = add('a')
   const commit = world.git(a, 'rev-parse', 'HEAD')
-  expect(await deleteBranch(repo, { branch: 'task/a', commit })).toEqual({ is: 'kept', reason: `it is checked out in '${a}'` })
+  expect(await deleteBranch(repo, { branch: 'task/a', commit })).toEqual({
+    is: 'kept',
+    reason: `it is checked out in '${a}'`,
+  })
   world.git(dir, 'worktree', 'remove', a)
   const more = world.git(dir, 'commit-tree', `${commit}^{tree}`, '-p', commit, '-m', 'more')
   world.git(dir, 'update-ref', 'refs/heads/task/a', more)
-  expect(await deleteBranch(repo, { branch: 'task/a', commit })).toEqual({ is: 'kept', reason: `it moved to ${more} meanwhile` })
+  expect(await deleteBranch(repo, { branch: 'task/a', commit })).toEqual({
+    is: 'kept',
+    reason: `it moved to ${more} meanwhile`,
+  })
   world.git(dir, 'config', 'branch.task/a.remote', 'origin')
   expect(await deleteBranch(repo, { branch: 'task/a', commit: more })).toEqual({ is: 'deleted' })
   expect(world.tryGit(dir, 'config', '--get-regexp', '^branch\\.').code).toBe(1)
@@ -106,7 +118,11 @@ async function cutOff(): Promise<string> {
   world.commit(dir, 'files', { '.gitattributes': '*.slow filter=slow\n', 'f1.slow': '1\n', 'f2.slow': '2\n' })
   world.git(dir, 'config', 'filter.slow.smudge', 'sleep 30; cat')
   const path = world.path('root', 'cut')
-  const child = spawn('git', ['-C', dir, 'worktree', 'add', '-b', 'task/cut', path, 'main'], { env: world.env, detached: true, stdio: 'ignore' })
+  const child = spawn('git', ['-C', dir, 'worktree', 'add', '-b', 'task/cut', path, 'main'], {
+    env: world.env,
+    detached: true,
+    stdio: 'ignore',
+  })
   await expect.poll(() => existsSync(join(path, '.gitattributes')), { timeout: 10_000 }).toBe(true)
   const ended = new Promise(resolve => child.once('exit', resolve))
   process.kill(-(child.pid ?? 0), 'SIGKILL')
@@ -122,11 +138,25 @@ test('a worktree whose making was killed is recognised, cleared and can be made 
   const request = { path, branch: 'task/cut', base }
   expect(await inspectHalfMade(repo, request)).toMatchObject({ is: 'half', unique: [], commits: 0 })
   expect(await clearHalfMade(repo, { ...request, lock: world.lock })).toEqual({ is: 'cleared' })
-  expect([existsSync(path), paths(), world.tryGit(dir, 'rev-parse', '--verify', 'refs/heads/task/cut').code]).toEqual([false, [dir], 128])
+  expect([
+    existsSync(path),
+    paths(),
+    world.tryGit(dir, 'rev-parse', '--verify', 'refs/heads/task/cut').code,
+  ]).toEqual([false, [dir], 128])
   expect(await inspectHalfMade(repo, request)).toEqual({ is: 'absent' })
-  const made = await addWorktree(repo, { path, branch: 'task/cut', commit: base, lock: world.lock, takeUp: true })
+  const made = await addWorktree(repo, {
+    path,
+    branch: 'task/cut',
+    commit: base,
+    lock: world.lock,
+    takeUp: true,
+  })
   expect(made.is).toBe('made')
-  expect(await inspectHalfMade(repo, request)).toMatchObject({ is: 'complete', head: base, branch: 'task/cut' })
+  expect(await inspectHalfMade(repo, request)).toMatchObject({
+    is: 'complete',
+    head: base,
+    branch: 'task/cut',
+  })
 })
 
 test('a half-made worktree with a file of its own, or a changed one, is kept and the files are named', async () => {
@@ -170,6 +200,8 @@ test('a folder that is no worktree, and one on another branch, are not ours (cas
   expect(await inspectHalfMade(repo, folder)).toMatchObject({ is: 'other' })
   const a = add('a')
   expect(await inspectHalfMade(repo, { path: a, branch: 'task/other', base })).toMatchObject({ is: 'other' })
-  expect((await clearHalfMade(repo, { path: a, branch: 'task/a', base, lock: world.lock })).is).toBe('refused')
+  expect((await clearHalfMade(repo, { path: a, branch: 'task/a', base, lock: world.lock })).is).toBe(
+    'refused',
+  )
   expect(execFileSync('ls', [a], { encoding: 'utf8' })).toBe('app.txt\n')
 })

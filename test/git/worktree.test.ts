@@ -26,7 +26,8 @@ const request = (repo: Repository, over: Partial<AddRequest> = {}): AddRequest =
 const branches = (repo: string): string[] =>
   world.git(repo, 'for-each-ref', '--format=%(refname:short)', 'refs/heads').split('\n')
 
-const worktrees = (repo: string): number => world.git(repo, 'worktree', 'list', '--porcelain').split('worktree ').length - 1
+const worktrees = (repo: string): number =>
+  world.git(repo, 'worktree', 'list', '--porcelain').split('worktree ').length - 1
 
 test('a worktree is made on a new branch with its files, its marker and no upstream', async () => {
   const repo = await world.open(world.repository())
@@ -87,16 +88,27 @@ test('a branch that is checked out is refused and the path that has it is named 
 test('a path that is taken, and one that folds to a neighbour, are two other refusals', async () => {
   const repo = await world.open(world.repository())
   mkdirSync(world.path('repo.berths', 'login'), { recursive: true })
-  expect(await addWorktree(repo, request(repo))).toMatchObject({ is: 'refused', what: 'path', code: 'name-taken' })
+  expect(await addWorktree(repo, request(repo))).toMatchObject({
+    is: 'refused',
+    what: 'path',
+    code: 'name-taken',
+  })
   const folds = request(repo, { path: world.path('repo.berths', 'LOGIN') })
-  expect(await addWorktree(repo, folds)).toMatchObject({ is: 'refused', what: 'path-folds', code: 'name-taken' })
+  expect(await addWorktree(repo, folds)).toMatchObject({
+    is: 'refused',
+    what: 'path-folds',
+    code: 'name-taken',
+  })
   expect(branches(repo.root)).toEqual(['main'])
 })
 
 test('a path inside the repository or its git directory is refused', async () => {
   const repo = await world.open(world.repository())
   for (const path of [join(repo.root, 'wt'), join(repo.commonDir, 'wt')]) {
-    expect(await addWorktree(repo, request(repo, { path }))).toMatchObject({ what: 'path-inside', code: 'path-refused' })
+    expect(await addWorktree(repo, request(repo, { path }))).toMatchObject({
+      what: 'path-inside',
+      code: 'path-refused',
+    })
   }
   const beside = await addWorktree(repo, request(repo, { path: world.path('repo-2') }))
   expect(beside.is).toBe('made')
@@ -137,7 +149,11 @@ test('a registered worktree that is not there keeps its path', async () => {
 
 test('a failing post-checkout hook is a notice with its text, and the worktree is complete (case 10)', async () => {
   const dir = world.repository()
-  world.write(join(dir, '.git/hooks/post-checkout'), '#!/bin/sh\necho "helper not installed" >&2\nexit 1\n', 0o755)
+  world.write(
+    join(dir, '.git/hooks/post-checkout'),
+    '#!/bin/sh\necho "helper not installed" >&2\nexit 1\n',
+    0o755,
+  )
   const repo = await world.open(dir)
   const outcome = await addWorktree(repo, request(repo))
   expect(outcome).toMatchObject({
@@ -172,7 +188,8 @@ test('a required filter whose program is missing is named before anything is mad
     is: 'refused',
     what: 'filter',
     code: 'filter-missing',
-    message: "the program 'no-such-big-tool' is not installed, and files with the attribute 'filter=big' need it",
+    message:
+      "the program 'no-such-big-tool' is not installed, and files with the attribute 'filter=big' need it",
     hint: "install 'no-such-big-tool', or: git config filter.big.required false",
   })
   expect(branches(repo.root)).toEqual(['main'])
@@ -214,7 +231,9 @@ test('a foreign config.lock does not matter, and sixteen worktrees are made at o
   world.write(join(repo.commonDir, 'config.lock'), '')
   const names = Array.from({ length: 16 }, (_, index) => `t${index}`)
   const outcomes = await Promise.all(
-    names.map(name => addWorktree(repo, request(repo, { path: world.path('repo.berths', name), branch: `berth/${name}` }))),
+    names.map(name =>
+      addWorktree(repo, request(repo, { path: world.path('repo.berths', name), branch: `berth/${name}` })),
+    ),
   )
   expect(outcomes.map(outcome => outcome.is)).toEqual(names.map(() => 'made'))
   expect(worktrees(dir)).toBe(17)
@@ -253,8 +272,18 @@ test('a detached worktree and worktrees of bare and shallow repositories are mad
   const bare = await world.open(world.remote(dir))
   expect(bare.bare).toBe(true)
   const commit = world.git(dir, 'rev-parse', 'HEAD')
-  expect(await addWorktree(bare, request(bare, { branch: null, commit, path: world.path('d') }))).toMatchObject({ is: 'made', branch: null, head: commit })
-  world.git(world.dir, 'clone', '-q', '--depth', '1', `file://${world.path('remote.git')}`, world.path('shallow'))
+  expect(
+    await addWorktree(bare, request(bare, { branch: null, commit, path: world.path('d') })),
+  ).toMatchObject({ is: 'made', branch: null, head: commit })
+  world.git(
+    world.dir,
+    'clone',
+    '-q',
+    '--depth',
+    '1',
+    `file://${world.path('remote.git')}`,
+    world.path('shallow'),
+  )
   const shallow = await world.open(world.path('shallow'))
   expect(shallow.traits.shallow).toBe(true)
   expect((await addWorktree(shallow, request(shallow, { path: world.path('s') }))).is).toBe('made')
