@@ -16,27 +16,34 @@ export const demo: Command<{ keep?: boolean; dir?: string }> = async (io, { opti
   const made = await makeDemo(dir, definedOf(io.env), process.execPath)
   const there: Io = { ...io, env: made.env, cwd: made.repo }
   io.print.note(`a throw-away repository in '${made.repo}', eight scripted agents`)
+  let stopped = false
+  const stop = async () => {
+    if (!stopped) await daemon(there, { args: ['stop'], options: { stopRuns: true } })
+    stopped = true
+  }
   try {
     const code = await run(there, { args: [], options: { file: made.tasks, trust: true, jobs: 4 } })
-    return await show(io, there, made, code)
+    return await show(io, { there, made, code, stop })
   } finally {
-    await daemon(there, { args: ['stop'], options: { stopRuns: true } })
+    await stop()
     if (options.keep !== true) removeDemo(made)
   }
 }
 
+type Ended = { there: Io; made: Demo; code: number; stop: () => Promise<void> }
+
 /** What a person would look at next, then the proof. */
-async function show(io: Io, there: Io, made: Demo, code: number): Promise<number> {
+async function show(io: Io, { there, made, code, stop }: Ended): Promise<number> {
   io.print.out('\n# what needs you: berth inbox\n')
   await inbox(there, { args: [], options: {} })
-  io.print.out('\n# who did what, in which order: berth log (its end)\n')
-  await log(there, { args: [], options: { limit: 16 } })
+  io.print.out("\n# who did what, in which order: berth log --task 'flaky'\n")
+  await log(there, { args: [], options: { task: 'flaky' } })
   const seen = await look(there, made)
   const first = await proveDemo(made, seen)
-  await daemon(there, { args: ['stop'], options: { stopRuns: true } })
+  io.print.out('\n# nothing left behind\n')
+  await stop()
   const second = await proveNothingLeft(made, seen)
   const broken = [...first.broken, ...second.broken]
-  io.print.out('\n# nothing left behind\n')
   for (const line of [...second.lines, ...first.lines]) io.print.out(line)
   // The conflict is a failed task: of such a fleet `berth run` exits with 1.
   if (code !== 1) broken.push(`'berth run' ended with ${code}, not 1`)
