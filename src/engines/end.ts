@@ -14,11 +14,12 @@ export type Terminal =
       /** It may go well another time, whatever the text and the status say. */
       transient?: boolean
       status?: number
-      /** When the limit ends, where the program says so apart. */ until?: number
+      /** When the limit ends, where the program says so apart. */
+      until?: number
     }
 
 /** An API's rate limit counts by the minute; used when a 429 names neither a time nor a quota. */
-const rateWindowMs = 60_000
+export const rateWindowMs = 60_000
 
 const evidenceLength = 500
 
@@ -34,7 +35,7 @@ export function endOfStream(ended: Ended, terminal: Terminal | undefined, denied
 export function endOfError(error: Extract<Terminal, { ok: false }>, now: number): RunEnd {
   const status = error.status ?? statusIn(error.text)
   const evidence = quoted(error.text || `status ${status ?? 'unknown'}`)
-  const trouble = troubleIn(error.text, now) ?? troubleOfStatus(status)
+  const trouble = troubleOfText(error.text, status, now) ?? troubleOfStatus(status)
   switch (trouble?.is) {
     case 'limited': {
       const until = error.until ?? trouble.until ?? resetIn(error.text, now)
@@ -87,6 +88,13 @@ export function endOfExit({ code, signal, stderr, now }: Ended): RunEnd {
 
 /** By hang-up, interrupt, kill and termination, as shells pass them on. */
 const signalsByCode = new Set([129, 130, 137, 143])
+
+/** A refused request is no limit, whatever it says about tokens and lengths. */
+function troubleOfText(text: string, status: number | undefined, now: number): Trouble | undefined {
+  const trouble = troubleIn(text, now)
+  const refused = status !== undefined && [400, 404, 413, 422].includes(status)
+  return trouble?.is === 'limited' && refused ? undefined : trouble
+}
 
 function troubleOfStatus(status: number | undefined): Trouble | undefined {
   if (status === undefined) return undefined

@@ -17,7 +17,7 @@ export const troubleTexts: TroubleText[] = [
     example: 'Claude AI usage limit reached|1790000000',
     patterns: [
       /\b(usage|session|hourly|daily|weekly|monthly|5-hour|opus) limit (was |has been |is )?(reached|exceeded|hit)\b/i,
-      /\b(message|token|request|spend(ing)?) limit (was |has been |is )?(reached|exceeded|hit)\b/i,
+      /\b(message|request|spend(ing)?) limit (was |has been |is )?(reached|exceeded|hit)\b/i,
     ],
   },
   {

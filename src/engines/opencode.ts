@@ -1,6 +1,6 @@
 // opencode, headless: `opencode run` with its JSON lines.
 
-import { endOfStream, type Terminal } from './end.ts'
+import { endOfStream, rateWindowMs, type Terminal } from './end.ts'
 import { type Engine, type Launch, type LaunchInput, type Report } from './engine.ts'
 import { number, object, objectIn, text, texts, type Json } from './json.ts'
 import { continued, sessionLostIn, unset } from './launch.ts'
@@ -166,6 +166,7 @@ function errorOf(error: Json, now: number): Terminal {
     ok: false,
     text: text(data, 'message') ?? text(error, 'name') ?? 'unknown error',
     ...(status === undefined ? {} : { status }),
-    ...(Number.isFinite(seconds) ? { until: now + seconds * 1000 } : {}),
+    // It has waited for less than that by itself, in vain.
+    ...(seconds * 1000 > rateWindowMs ? { until: now + seconds * 1000 } : {}),
   }
 }

@@ -121,6 +121,18 @@ const ends: [string, number | null, Line[], RunEnd][] = [
     },
   ],
   [
+    'a request that is too long is no limit',
+    1,
+    out({ type: 'error', status: 400, message: 'you have exceeded the context limit' }),
+    {
+      is: 'failed',
+      reason: "the engine's service answered 400: you have exceeded the context limit",
+      evidence: 'you have exceeded the context limit',
+      transient: false,
+      cause: 'engine-error',
+    },
+  ],
+  [
     'a JSON object of another type is no result',
     0,
     out({ type: 'log', is_error: true, message: 'usage limit reached' }),

@@ -53,7 +53,7 @@ const recorded: { [scenario: string]: { reports: string[]; end: RunEnd } } = {
   },
   limited: {
     reports: ['session'],
-    end: { is: 'limited', until: now + 1000, evidence: 'rate limit reached' },
+    end: { is: 'limited', until: now + 60_000, evidence: 'rate limit reached' },
   },
   overloaded: {
     reports: ['session'],
