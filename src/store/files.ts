@@ -37,7 +37,7 @@ export function atomicWrite(file: string, bytes: string | Uint8Array, mode = pri
   try {
     renameSync(temp, file)
   } catch (error) {
-    removeIfThere(temp)
+    dropTemp(temp)
     throw storageError(error, file)
   }
   syncDir(dirname(file))
@@ -56,7 +56,7 @@ export function exclusiveCreate(
     if (codeOf(error) === 'EEXIST') return 'exists'
     throw storageError(error, file)
   } finally {
-    removeIfThere(temp)
+    dropTemp(temp)
   }
   syncDir(dirname(file))
   return 'made'
@@ -122,7 +122,7 @@ export function makeReserve(file: string, bytes = reserveBytes): 'there' | 'no-r
     }
     return 'there'
   } catch {
-    removeIfThere(file)
+    dropTemp(file)
     return 'no-room'
   }
 }
@@ -211,10 +211,19 @@ function writeTemp(file: string, bytes: string | Uint8Array, mode: number): stri
       closeSync(fd)
     }
   } catch (error) {
-    removeIfThere(temp)
+    dropTemp(temp)
     throw storageError(error, file)
   }
   return temp
+}
+
+/** What made the write fail may also forbid this: the first error is the one to tell. */
+function dropTemp(temp: string): void {
+  try {
+    unlinkSync(temp)
+  } catch {
+    // It may never have been made.
+  }
 }
 
 const codeOf = (error: unknown): string | undefined => (error as { code?: string } | null)?.code

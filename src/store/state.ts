@@ -1,7 +1,7 @@
 // The state directory as a whole: whether this Berth may use it, and its id.
 
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { BerthError } from '../core/errors.ts'
 import { atomicWrite, nearestFolder, privateDir, readIfThere, storageError } from './files.ts'
 import { type StatePaths, statePaths } from './paths.ts'
