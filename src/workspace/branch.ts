@@ -22,7 +22,7 @@ export async function removeBranch(
     commit?: string
   },
 ): Promise<Fact | undefined> {
-  const { task, mode, workspace } = request
+  const { task, workspace } = request
   const of = { project: site.project, task, branch: workspace.branch }
   const tip = await tipOf(site.repo, `refs/heads/${workspace.branch}`)
   if (tip.is === 'unknown') return { kind: 'branch.kept', ...of, commit: '', reason: tip.reason }

@@ -141,6 +141,7 @@ const couldNotRun = (error: unknown): CommandResult => ({
   missing: false,
   reason: reasonOf(error),
   left: [],
+  ended: 0,
 })
 
 /** Why a gate did not pass, in words; undefined if it did. */

@@ -175,9 +175,8 @@ export async function keepReflog(
   const text = await readFile(join(entryDir, 'logs', 'HEAD'), 'utf8').catch(() => '')
   const named = [...new Set(text.split('\n').flatMap(row => /^\S+ ([0-9a-f]{40,64}) /.exec(row)?.[1] ?? []))]
   if (named.length === 0) return undefined
-  const args = ['rev-list', '--ignore-missing', '--max-count=1000', '--stdin']
-  const input = `${named.join('\n')}\n${heldNowhere.join('\n')}\n`
-  const found = await git(site.repo, args, { input })
+  const args = ['rev-list', '--ignore-missing', '--max-count=1000', ...named.slice(-500), ...heldNowhere]
+  const found = await git(site.repo, args)
   if (found.code !== 0) return gitReason(found)
   const commits = found.out.toString('utf8').split('\n').filter(Boolean)
   if (commits.length === 0) return undefined

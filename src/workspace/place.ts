@@ -111,6 +111,8 @@ export async function runInPlace(
       outFile,
       secrets: place.secrets,
       redact: site.policy.redact.map(pattern => new RegExp(pattern, 'g')),
+      // Neither an agent nor another command is at work in the place: what is found there came from this one.
+      since: site.now(),
       signal,
     })
   } finally {

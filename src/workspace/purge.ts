@@ -13,6 +13,7 @@ import { platform } from '../platform/platform.ts'
 import { emptyTrash, leftSentence, moveAside, trashFor } from './aside.ts'
 import { integrationPath, integrationRecord, integrationTask } from './mergespace.ts'
 import {
+  ledgerOf,
   readMarker,
   reasonOf,
   trashOf,
@@ -196,14 +197,13 @@ async function purgeState(work: Work): Promise<void> {
       ? []
       : [
           dirname(state.home(project, 'any')),
-          join(state.private, 'ledgers', project),
-          dirname(state.brief(project, 'any', 'x')),
+          dirname(dirname(state.brief(project, 'any', ''))),
+          dirname(ledgerOf(site, 'any')),
         ]),
     ...(keepsSaved ? [] : [join(state.private, 'archives', project)]),
     integrationRecord(site),
   ]
-  for (const place of places) {
-    const path = place.endsWith(join(project, 'any')) ? dirname(place) : place
+  for (const path of places) {
     if ((await lstat(path).catch(() => undefined)) === undefined) continue
     await each(work, `'${path}'`, async () => {
       const gone = await removeTree(path, {

@@ -283,20 +283,16 @@ const notThere = ({ workspace, task }: TeardownInput): Refusal => ({
 
 /** Step 7, after the directory has left its place. */
 async function takeOut(work: Work, trash: Trash): Promise<Fact | undefined> {
-  const { input, voice } = work
+  const { input } = work
   const { project, task } = input
   if ((await lstat(trash.dir).catch(() => undefined)) !== undefined && input.trash === undefined)
-    work.pending.push(voice.onFact({ kind: 'workspace.aside', project, task, trash: trash.dir }))
+    speak(work, { kind: 'workspace.aside', project, task, trash: trash.dir })
   say(work, 'aside')
   await settle(work)
   work.step = 'unregister'
   const { path } = input.workspace
-  const out = await unregister(input.repo, {
-    path,
-    trash: trash.entry,
-    lock: input.lock,
-    unlock: input.mode.unlock,
-  })
+  const unlock = input.mode.unlock || work.halfMade === true
+  const out = await unregister(input.repo, { path, trash: trash.entry, lock: input.lock, unlock })
   if (out.is === 'failed' || out.is === 'refused') return stuck(work, 'unregister', out.reason, [])
   say(work, 'unregister')
   await settle(work)
@@ -315,7 +311,7 @@ async function finish(work: Work): Promise<Fact> {
   say(work, 'delete')
   work.step = 'branch'
   const branch = await removeBranch(input, { ...input, ...whereTo(work) })
-  if (branch !== undefined) work.pending.push(voice.onFact(branch))
+  if (branch !== undefined) speak(work, branch)
   say(work, 'branch')
   work.step = 'release'
   const released = await release(input, { task, workspace, runs: input.runs, secrets: input.secrets ?? [] })
@@ -351,7 +347,14 @@ const holdersOf = (path: string): Holder[] => {
 function say(work: Work, step: TeardownStep, detail?: string): void {
   const { project, task } = work.input
   const more = detail === undefined ? {} : { detail }
-  work.pending.push(work.voice.onFact({ kind: 'teardown.stepped', project, task, step, ...more }))
+  speak(work, { kind: 'teardown.stepped', project, task, step, ...more })
+}
+
+/** Not waited for here: `settle` does that before anything is changed, and there a failure is thrown. */
+function speak(work: Work, fact: Fact): void {
+  const spoken = work.voice.onFact(fact)
+  spoken.catch(() => undefined)
+  work.pending.push(spoken)
 }
 
 function said(work: Work, step: TeardownStep, detail: string): undefined {
