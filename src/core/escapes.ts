@@ -103,12 +103,15 @@ function controlVerdict([, kind, third, ...rest]: readonly number[]): 'more' | '
   if (kind === undefined) return 'more'
   if (kind === 0x5b) {
     const last = rest.at(-1) ?? third
-    if (last === undefined || (last >= 0x20 && last <= 0x3f)) return 'more'
+    // Digits and their like only: anything else might be a secret that a stray code swallowed.
+    if (last === undefined || (last >= 0x30 && last <= 0x3f)) return 'more'
     return last >= 0x40 && last <= 0x7e ? 'code' : 'visible'
   }
-  if (kind >= 0x20 && kind <= 0x2f) return third === undefined ? 'more' : 'code'
-  const opensString = [0x50, 0x58, 0x5d, 0x5e, 0x5f].includes(kind)
-  return kind >= 0x30 && kind <= 0x7e && !opensString ? 'code' : 'visible'
+  if ('()*+#%'.includes(String.fromCharCode(kind))) {
+    if (third === undefined) return 'more'
+    return /[0-9A-Z@]/.test(String.fromCharCode(third)) ? 'code' : 'visible'
+  }
+  return '78=>cDEHMNOZ'.includes(String.fromCharCode(kind)) ? 'code' : 'visible'
 }
 
 function writtenVerdict(text: string): 'more' | 'code' | 'visible' {

@@ -90,6 +90,9 @@ type State = {
 const escapeByte = 0x1b
 const backslash = 0x5c
 
+/** Nothing is waited for any longer than this: colour codes without end, a secret of megabytes. */
+const keptBytes = 131_072
+
 /** Bytes kept after they were shown: what stands before a token decides whether it is one. */
 const history = 16
 
@@ -194,7 +197,7 @@ function trigger(state: State, table: number) {
 function mayFollow(state: State, rule: Rule, start: number): boolean {
   if (rule.is !== 'token') return true
   const before = byteBefore(state, start)
-  if (rule.shape.after) return before !== 0 && rule.shape.after.test(String.fromCharCode(before))
+  if (rule.shape.after) return rule.shape.after.test(before === 0 ? '' : String.fromCharCode(before))
   return !isWordByte(before)
 }
 
@@ -210,8 +213,8 @@ function judge(state: State, whole: boolean) {
   for (const candidate of state.candidates) {
     const verdict = judgeOne(state, candidate, whole)
     if (verdict === 'no') continue
-    if (verdict === 'wait') waiting.push(candidate)
-    else found(state, verdict, whole)
+    if (verdict !== 'wait') found(state, verdict, whole)
+    else if (state.seen - candidate.body < keptBytes) waiting.push(candidate)
   }
   state.candidates = waiting
 }
@@ -406,7 +409,9 @@ function forget(state: State, offset: number) {
   state.intervals = state.intervals.filter(
     ({ start, end, closer }) => closer || start >= offset || end > offset,
   )
-  const keep = Math.max(state.origin, offset - history)
+  // What is being judged is looked at from its trigger on.
+  const judged = Math.min(...state.candidates.map(({ body }) => body))
+  const keep = Math.max(state.origin, Math.min(offset, judged) - history)
   state.buffer = state.buffer.slice(keep - state.origin)
   state.origin = keep
   state.escapes.forget(keep)

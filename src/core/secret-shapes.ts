@@ -12,7 +12,7 @@ export type Shape = {
   most?: number
   /** Looked at when the body is whole (or longer than 512 bytes). */
   test?: RegExp
-  /** Letters and digits may stand before it (a bot id, an address). */
+  /** What must stand before it (a bot id), where that is not simply no letter and no digit. */
   after?: RegExp
 }
 
@@ -89,9 +89,9 @@ export const shapes: readonly Shape[] = [
   ...each('shpat_ shpca_ shppa_ shpss_', all('a-fA-F0-9'), 32),
   ...each('xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xoxe. xoxo- xoxc- xoxd-', dotted, 10, { test: /\d/ }),
   shape('xapp-', line, 20, { test: /\d/ }),
-  shape('hooks.slack.com/services/', path, 20, { after: /./ }),
-  shape('discord.com/api/webhooks/', path, 30, { after: /./ }),
-  shape('discordapp.com/api/webhooks/', path, 30, { after: /./ }),
+  shape('hooks.slack.com/services/', path, 20, { after: /^/ }),
+  shape('discord.com/api/webhooks/', path, 30, { after: /^/ }),
+  shape('discordapp.com/api/webhooks/', path, 30, { after: /^/ }),
   shape(':AA', slug, 32, { most: 40, after: /\d/ }),
   shape('SG.', dotted, 60, { test: /^[\w-]{20,}\.[\w-]{40,}$/ }),
   shape('key-', hex, 32, { most: 32 }),

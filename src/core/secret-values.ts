@@ -46,11 +46,11 @@ const schemes = ['Bearer ', 'bearer ', 'Basic ', 'basic ', 'Token ', 'token ', '
 export function judgeValue(text: string, key: string, whole: boolean): Verdict {
   const scan = { at: 0 }
   const keyQuote = takeQuote(text, scan)
-  if (keyQuote === undefined) return unfinished(text, scan.at, whole)
+  if (keyQuote === undefined) return unfinished(whole)
   if (keyQuote !== '' && text[scan.at] === ']') scan.at++
   const before = takeBlanks(text, scan, 4)
   const separator = takeSeparator(text, scan)
-  if (separator === undefined) return unfinished(text, scan.at, whole)
+  if (separator === undefined) return unfinished(whole)
   if (separator === '') return no
   const after = takeBlanks(text, scan, 8)
   const scheme = takeScheme(text, scan)
@@ -58,7 +58,8 @@ export function judgeValue(text: string, key: string, whole: boolean): Verdict {
   const from = scan.at
   const quote = takeQuote(text, scan)
   if (quote === undefined || scan.at >= text.length) return whole ? no : { is: 'wait', hold: from }
-  if (quote !== '') takeScheme(text, scan)
+  const inner = quote === '' ? '' : takeScheme(text, scan)
+  if (inner === undefined) return whole ? no : { is: 'wait', hold: from }
   const spaced = before + after > 0
   const value = quote === '' ? bareValue(text, scan.at) : quotedValue(text, scan.at, quote)
   if (value.ended || whole || text.length >= judgedAhead) {
@@ -66,6 +67,7 @@ export function judgeValue(text: string, key: string, whole: boolean): Verdict {
       quoted: quote !== '' || keyQuote !== '',
       spaced,
       equals: separator !== ':',
+      scheme: scheme + inner,
       next: text[value.to] ?? '',
     }
     if (!looksSecret(text.slice(scan.at, value.to), key, style)) return no
@@ -89,6 +91,8 @@ export function judgeFlag(text: string, whole: boolean): Verdict {
   const secret = text.slice(scan.at, value.to)
   if (secret.startsWith('-') || /^[A-Z_]+$/.test(secret) || secret.length < 6 || isPlaceholder(secret))
     return no
+  // The quote was the end of a string, not the beginning of one.
+  if (/\s|^[,:)}\]]/.test(secret)) return no
   // `--token that was given`: prose, not a secret.
   if (quote === '' && !/\d/.test(secret) && secret.length < 20) return no
   return { is: 'secret', from: scan.at, to: value.to }
@@ -101,19 +105,19 @@ export function judgeAddress(text: string, whole: boolean): Verdict {
   if (user === text.length) return whole ? no : { is: 'wait' }
   if (text[user] !== ':') return no
   const from = user + 1
-  const password = /^[^\s/@"'`<>\\?#]*/.exec(text.slice(from))?.[0] ?? ''
+  const password = /^[^\s/@"'`<>\\?#]{0,512}/.exec(text.slice(from))?.[0] ?? ''
   const to = from + password.length
-  if (to === text.length && !whole && password.length <= 512) return { is: 'wait', hold: from }
+  if (to === text.length && !whole && password.length < 512) return { is: 'wait', hold: from }
   if (text[to] !== '@' || password.length < 3 || /^[$*{%x.]+$|^[$%{]/.test(password)) return no
   return { is: 'secret', from, to }
 }
 
 /** After `Bearer `: a token with a digit in it, so that `Bearer authentication` stays. */
 export function judgeBearer(text: string, whole: boolean): Verdict {
-  const token = /^[\w.~+/=-]*/.exec(text)?.[0] ?? ''
+  const token = /^[\w.~+/=-]{0,512}/.exec(text)?.[0] ?? ''
   if (token.length === text.length && !whole && token.length < 512) return { is: 'wait', hold: 0 }
   if (token.length < 16 || !/\d/.test(token)) return no
-  return token.length === text.length && !whole
+  return token.length === 512
     ? { is: 'open', from: 0, to: token.length, closer: 'value' }
     : { is: 'secret', from: 0, to: token.length }
 }
@@ -130,16 +134,19 @@ type Style = {
   quoted: boolean
   spaced: boolean
   equals: boolean
+  /** `Bearer ` or its like stood before the value. */
+  scheme: string
   /** The byte after the value. */ next: string
 }
 
 function looksSecret(value: string, key: string, style: Style): boolean {
-  if (value.length < 6 || /\s/.test(value) || isPlaceholder(value)) return false
+  if (value.length < 6 || /\s|^[,:)}\]]/.test(value) || isPlaceholder(value)) return false
   if (value.toLowerCase() === key.toLowerCase()) return false
   const isPassword = /pass|pwd|secret$/i.test(key)
   const shell = style.equals && !style.spaced && key === key.toUpperCase()
   if (shell) return true
   const digit = /\d/.test(value)
+  if (style.scheme !== '') return digit || /[A-Z=]/.test(value.slice(1))
   if (style.quoted)
     return digit || isPassword || !/^[a-z]+([ ._:/-][a-z]+)*$/i.test(value) || value.length >= 24
   if (style.next === '(' || style.next === '[') return false
@@ -201,8 +208,7 @@ function takeScheme(text: string, scan: { at: number }): string | undefined {
   return scheme
 }
 
-const unfinished = (text: string, at: number, whole: boolean): Verdict =>
-  !whole && at >= text.length - 8 ? { is: 'wait' } : no
+const unfinished = (whole: boolean): Verdict => (whole ? no : { is: 'wait' })
 
 /** Up to a blank, a quote or what separates values; closing brackets and dots at its end are not part of it. */
 function bareValue(text: string, from: number): { to: number; ended: boolean } {
@@ -212,11 +218,19 @@ function bareValue(text: string, from: number): { to: number; ended: boolean } {
   return { to: from + kept.length, ended }
 }
 
-/** Up to the same quote; with a plain one, a backslash guards the byte after it. A line end ends it too. */
+/**
+ * Up to a quote of the same kind, to one of a string around it, or to the end of the line. A quote that JSON wrote
+ * down `n` levels deep has 2^n - 1 backslashes; each level doubles those of the content.
+ */
 function quotedValue(text: string, from: number, quote: string): { to: number; ended: boolean } {
+  const kind = quote.at(-1)
+  const own = quote.length - 1
+  let slashes = 0
   for (let at = from; at < text.length; at++) {
-    if (text[at] === '\n' || text.startsWith(quote, at)) return { to: at, ended: true }
-    if (quote.length === 1 && text[at] === '\\') at++
+    if (text[at] === '\n') return { to: at, ended: true }
+    if (text[at] === kind && slashes < own) return { to: at - slashes, ended: true }
+    if (text[at] === kind && slashes % (2 * (own + 1)) === own) return { to: at - own, ended: true }
+    slashes = text[at] === '\\' ? slashes + 1 : 0
   }
   return { to: text.length, ended: false }
 }
