@@ -16,9 +16,10 @@ export function printItem(io: Io, item: ItemView, gap: boolean): void {
   print.out(`${yellow(item.kind)}${of}  ${dim(`${item.id}, ${age(io.now() - Date.parse(item.since))}`)}`)
   const width = (print.width ?? 110) - 4
   for (const line of wrap(visible(item.question?.text ?? item.reason), width)) print.out(`  ${line}`)
-  for (const choice of item.question?.choices ?? []) print.out(`    - ${visible(choice)}`)
-  for (const { text } of item.evidence.slice(0, evidenceMax)) print.out(`  ${dim(`| ${visible(text)}`)}`)
-  const more = item.evidence.length - evidenceMax
+  const choices = item.question?.choices ?? []
+  const evidence = item.evidence.filter(({ text }) => !choices.includes(text))
+  for (const { text } of evidence.slice(0, evidenceMax)) print.out(`  ${dim(`| ${visible(text)}`)}`)
+  const more = evidence.length - evidenceMax
   if (more > 0) print.out(`  ${dim(`| and ${more} more: berth inbox --json`)}`)
   if (item.blocks.length > 0) print.out(`  holds up: ${item.blocks.join(', ')}`)
   const labels = Math.max(0, ...item.actions.map(action => action.label.length))

@@ -29,11 +29,17 @@ export async function watch(io: Io, client: Client, { call, repo, names, json }:
     if (change.text) io.print.note(`${padded(event.task)}  ${change.text}`)
     io.print.live(`${counted(phases)}   ${age(io.now() - began)}`)
   }
-  const { exit } = await client.follow({ ...(call && { call }), ...(names ? {} : { repo }) }, onEvent)
+  const of = call === undefined || names === undefined ? { repo, ...(names && { tasks: names }) } : {}
+  const followed = { ...(call && { call }), ...of }
+  const { exit } = await client.follow(followed, onEvent)
   const { tasks } = await client.call('ls', { repo, all: true })
   const mine = names ? tasks.filter(task => names.includes(task.task)) : tasks.filter(isOpen)
   if (json) io.print.json({ kind: 'summary', tasks: mine, exit })
-  else sumUp(io, mine)
+  else {
+    const { items } = await client.call('inbox', { repo })
+    const needed = items.some(item => mine.some(task => task.task === item.task))
+    sumUp(io, mine, needed)
+  }
   return exit
 }
 
@@ -62,7 +68,7 @@ function counted(phases: Map<string, Phase>): string {
 }
 
 /** The last lines of a run: each task with its status and reason, then what to type next. */
-function sumUp(io: Io, tasks: TaskView[]): void {
+function sumUp(io: Io, tasks: TaskView[], needed: boolean): void {
   const { print } = io
   if (tasks.length === 0) return print.note('nothing is open here')
   print.note('')
@@ -70,11 +76,7 @@ function sumUp(io: Io, tasks: TaskView[]): void {
     print.note(`${padded(task.task)}  ${painted(print.notePaint, task.status)}  ${visible(task.reason)}`)
   }
   if (tasks.some(task => task.status === 'ready' && task.land === 'ask')) print.note('hint: berth land')
-  if (
-    tasks.some(task => task.waitsFor === 'person' || task.status === 'waiting' || task.status === 'failed')
-  ) {
-    print.note('hint: berth inbox')
-  }
+  if (needed) print.note('hint: berth inbox')
 }
 
 type Phase = TaskView['status']

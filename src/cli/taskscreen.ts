@@ -66,8 +66,8 @@ function gateLines({ print }: Io, gate: ShowView['gates'][number]): string[] {
 function runLine(io: Io, run: RunView): string {
   const end = run.outcome ?? run.state
   const code = run.signal ?? (run.code === null ? '' : `exit ${run.code}`)
-  const took =
-    run.startedAt && run.endedAt ? `took ${age(Date.parse(run.endedAt) - Date.parse(run.startedAt))}` : ''
+  const ms = run.startedAt && run.endedAt ? Date.parse(run.endedAt) - Date.parse(run.startedAt) : 0
+  const took = ms >= 1_000 ? `took ${age(ms)}` : ''
   return fit(
     [run.name, run.engine, visible(end), code, took].filter(Boolean).join('  '),
     (io.print.width ?? 200) - 2,

@@ -1,7 +1,13 @@
 // From settings to policy: the layers put over each other, where every effective value came from, and what of it
 // a person has to consent to.
 
-import { commandTimeoutMs, policyDefault, type EnginePolicy, type Limits, type ProjectPolicy } from './config.ts'
+import {
+  commandTimeoutMs,
+  policyDefault,
+  type EnginePolicy,
+  type Limits,
+  type ProjectPolicy,
+} from './config.ts'
 import { duration, parseDuration, parseSize, sizeWord } from './quantity.ts'
 import { type Settings } from './settings.ts'
 
@@ -46,7 +52,11 @@ export function mergeSettings(layers: Layer[], base: Base): Merged {
   if (base.include.length > 0) {
     const own = given.get('copies')
     const value = [...new Set([...((own?.value as string[] | undefined) ?? []), ...base.include])]
-    given.set('copies', { value, from: own ? `${own.from}, .worktreeinclude` : '.worktreeinclude', repository: true })
+    given.set('copies', {
+      value,
+      from: own ? `${own.from}, .worktreeinclude` : '.worktreeinclude',
+      repository: true,
+    })
   }
   const value = <T>(key: string): T | undefined => given.get(key)?.value as T | undefined
   const policy = policyOf(value, base)
@@ -57,14 +67,20 @@ export function mergeSettings(layers: Layer[], base: Base): Merged {
     maxAlive: value<number>('limits.maxAlive') ?? 3 * jobs,
     perEngine: value<Limits['perEngine']>('limits.perEngine') ?? {},
   }
-  return { policy, limits, effective: effectiveOf(policy, limits, given), consent: consentLines(policy, given) }
+  return {
+    policy,
+    limits,
+    effective: effectiveOf(policy, limits, given),
+    consent: consentLines(policy, given),
+  }
 }
 
 /** Leaves by dotted key: tables are merged key by key, engines field by field, lists replaced. */
 function flatten(layers: Layer[]): Map<string, Given> {
   const given = new Map<string, Given>()
   for (const { from, settings, repository } of layers) {
-    const put = (key: string, value: unknown) => value !== undefined && given.set(key, { value, from, repository })
+    const put = (key: string, value: unknown) =>
+      value !== undefined && given.set(key, { value, from, repository })
     for (const [key, value] of Object.entries(settings)) {
       if (key === 'engines') {
         for (const [name, engine] of Object.entries(value as object)) {
@@ -97,7 +113,7 @@ function policyOf(value: Ask, base: Base): ProjectPolicy {
     fetchTimeoutMs: ms('timeouts.fetch', standard.fetchTimeoutMs),
     setup: (value<Settings['setup']>('setup') ?? []).map(one => commandOf(one, commandMs)),
     copies: value('copies') ?? standard.copies,
-    dependencies: value('dependencies') ?? standard.dependencies,
+    dependencies: standard.dependencies,
     rebuildable: rebuildableOf(value<string[]>('rebuildable') ?? []),
     protect: value('protected') ?? standard.protect,
     gates: (value<Settings['gates']>('gates') ?? []).map(one => gateOf(one, commandMs)),
@@ -133,7 +149,12 @@ function commandOf(given: Setup, timeoutMs: number): ProjectPolicy['setup'][numb
 function gateOf(given: Gate, timeoutMs: number): ProjectPolicy['gates'][number] {
   if (typeof given === 'string') return { name: given, mayWrite: false, ...commandOf(given, timeoutMs) }
   const { name, run, paths, mayWrite } = given
-  return { name: name ?? run, ...commandOf(given, timeoutMs), ...(paths && { paths }), mayWrite: mayWrite ?? false }
+  return {
+    name: name ?? run,
+    ...commandOf(given, timeoutMs),
+    ...(paths && { paths }),
+    mayWrite: mayWrite ?? false,
+  }
 }
 
 /** `name` is added to the built-in list, `!name` taken out of it. */
@@ -169,23 +190,48 @@ function enginesOf(given: Map<string, Given>): { [name: string]: EnginePolicy } 
 /** Every key of TOML with its effective value, as it would be written there. */
 function effectiveOf(policy: ProjectPolicy, limits: Limits, given: Map<string, Given>): Effective[] {
   const plain: { [key: string]: unknown } = {
-    target: policy.target, remote: policy.remote, landing: policy.mode, land: policy.land, worktrees: policy.root,
-    branchPrefix: policy.branchPrefix, fetch: policy.fetch, engine: policy.defaultEngine, cwd: policy.cwd,
-    copies: policy.copies, rebuildable: policy.rebuildable, protected: policy.protect, redact: policy.redact,
-    pass: policy.pass, setup: policy.setup.map(one => one.run), gates: policy.gates.map(one => one.run),
-    dependencies: policy.dependencies,
-    'limits.jobs': limits.jobs, 'limits.maxAlive': limits.maxAlive, 'limits.perEngine': limits.perEngine,
-    'limits.savedBytes': sizeWord(policy.savedBytes), 'limits.diskFreeMin': sizeWord(policy.diskFreeMinBytes),
-    'limits.outputHead': sizeWord(policy.outputHeadBytes), 'limits.outputTail': sizeWord(policy.outputTailBytes),
-    'timeouts.run': duration(policy.timeoutMs), 'timeouts.quiet': duration(policy.quietMs),
-    'timeouts.grace': duration(policy.graceMs), 'timeouts.fetch': duration(policy.fetchTimeoutMs),
+    target: policy.target,
+    remote: policy.remote,
+    landing: policy.mode,
+    land: policy.land,
+    worktrees: policy.root,
+    branchPrefix: policy.branchPrefix,
+    fetch: policy.fetch,
+    engine: policy.defaultEngine,
+    cwd: policy.cwd,
+    copies: policy.copies,
+    rebuildable: policy.rebuildable,
+    protected: policy.protect,
+    redact: policy.redact,
+    pass: policy.pass,
+    setup: policy.setup.map(one => one.run),
+    gates: policy.gates.map(one => one.run),
+    'limits.jobs': limits.jobs,
+    'limits.maxAlive': limits.maxAlive,
+    'limits.perEngine': limits.perEngine,
+    'limits.savedBytes': sizeWord(policy.savedBytes),
+    'limits.diskFreeMin': sizeWord(policy.diskFreeMinBytes),
+    'limits.outputHead': sizeWord(policy.outputHeadBytes),
+    'limits.outputTail': sizeWord(policy.outputTailBytes),
+    'timeouts.run': duration(policy.timeoutMs),
+    'timeouts.quiet': duration(policy.quietMs),
+    'timeouts.grace': duration(policy.graceMs),
+    'timeouts.fetch': duration(policy.fetchTimeoutMs),
     'timeouts.command': given.get('timeouts.command')?.value ?? duration(commandTimeoutMs),
     'timeouts.quota': duration(policy.quotaMs),
-    'recovery.attempts': policy.attempts, 'recovery.backoff': duration(policy.backoffMs),
-    'recovery.backoffMax': duration(policy.backoffMaxMs), 'recovery.landingTries': policy.landingTries,
+    'recovery.attempts': policy.attempts,
+    'recovery.backoff': duration(policy.backoffMs),
+    'recovery.backoffMax': duration(policy.backoffMaxMs),
+    'recovery.landingTries': policy.landingTries,
   }
-  const engines = [...given].filter(([key]) => /^engines\.[^.]+\./.test(key)).map(([key, one]) => [key, one.value] as const)
-  return [...Object.entries(plain), ...engines].map(([key, value]) => ({ key, value, from: given.get(key)?.from ?? 'default' }))
+  const engines = [...given]
+    .filter(([key]) => /^engines\.[^.]+\./.test(key))
+    .map(([key, one]) => [key, one.value] as const)
+  return [...Object.entries(plain), ...engines].map(([key, value]) => ({
+    key,
+    value,
+    from: given.get(key)?.from ?? 'default',
+  }))
 }
 
 /**
@@ -194,16 +240,24 @@ function effectiveOf(policy: ProjectPolicy, limits: Limits, given: Map<string, G
  */
 function consentLines(policy: ProjectPolicy, given: Map<string, Given>): string[] {
   const foreign = (key: string) => given.get(key)?.repository ?? false
-  const lines = (key: string, word: string, of: string[]) => (foreign(key) ? of.map(one => `${word}: ${one}`) : [])
+  const lines = (key: string, word: string, of: string[]) =>
+    foreign(key) ? of.map(one => `${word}: ${one}`) : []
   const engines = [...given].flatMap(([key, one]) => {
     const field = /^engines\.(.+)\.(argv|env|pass)$/.exec(key)
     return field && one.repository ? [`engine ${field[1]}, ${field[2]}: ${JSON.stringify(one.value)}`] : []
   })
   return [
-    ...lines('setup', 'setup', policy.setup.map(one => one.run)),
-    ...lines('gates', 'gate', policy.gates.map(one => one.run)),
+    ...lines(
+      'setup',
+      'setup',
+      policy.setup.map(one => one.run),
+    ),
+    ...lines(
+      'gates',
+      'gate',
+      policy.gates.map(one => one.run),
+    ),
     ...lines('copies', 'copy', policy.copies),
-    ...lines('dependencies', 'dependency folder', policy.dependencies.map(one => `${one.path} (${one.how})`)),
     ...lines('pass', 'hand to agents', policy.pass),
     ...engines,
   ]

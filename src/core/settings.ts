@@ -115,7 +115,7 @@ const tables = {
 const both = {
   target: text.describe("The branch that work lands on; the remote's default branch if left out.").optional(),
   remote: text.describe("The remote asked for the target; 'origin' if left out.").optional(),
-  landing: oneOf('local', 'push', 'pr').describe('How a landing moves the target.').optional(),
+  landing: oneOf('local').describe('How a landing moves the target: here, and nowhere else.').optional(),
   land: oneOf('auto', 'ask', 'never')
     .describe("'auto' lands what passed, 'ask' waits for `berth land`.")
     .optional(),
@@ -143,13 +143,6 @@ const both = {
   gates: z
     .array(z.union([text, gate]), sentence('a list of shell lines or tables'))
     .describe('Must pass before a task may land.')
-    .optional(),
-  dependencies: z
-    .array(
-      z.strictObject({ path: text, how: oneOf('install', 'clone') }, sentence('a table')),
-      sentence('a list of tables'),
-    )
-    .describe('Folders of installed dependencies, and how a workspace gets them.')
     .optional(),
   engines: z
     .record(engineName, engine, sentence('a table of engines'))
@@ -214,7 +207,8 @@ function innermost(
     .find(one => one.path.length > 0 || one.code === 'unrecognized_keys')
   if (inside) return innermost(inside, path)
   const ofKey = issue.code === 'invalid_key' ? issue.issues?.[0]?.message : undefined
-  const message = issue.code === 'invalid_union' ? 'must be a shell line or a table' : (ofKey ?? issue.message)
+  const message =
+    issue.code === 'invalid_union' ? 'must be a shell line or a table' : (ofKey ?? issue.message)
   return { path: path as (string | number)[], message, ...(issue.keys && { keys: issue.keys }) }
 }
 
