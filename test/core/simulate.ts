@@ -179,7 +179,9 @@ async function perform(
   { fleet, record, signal }: Parameters<Parameters<typeof startLoop>[0]['perform']>[1],
 ): Promise<Fact[]> {
   if (sim.life !== life || sim.crashed) return new Promise(() => {})
-  const act = actOf(sim.world, fleet, effect, () => ({ wall: hostOf(sim).wall, awake: sim.now }))
+  const act = refusing(sim, () =>
+    actOf(sim.world, fleet, effect, () => ({ wall: hostOf(sim).wall, awake: sim.now })),
+  )
   sim.flights.set(effect.key, { effect, act })
   for (;;) {
     await new Promise<void>(resolve => at(sim, 1 + sim.random.below(400), resolve, life))
@@ -196,8 +198,18 @@ async function perform(
   }
 }
 
+// The loop takes an effect that throws for a failure of its task; here it is what the world refuses, and ends the story.
+function refusing<T>(sim: Sim, act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    sim.bugs.push(error)
+    throw error
+  }
+}
+
 function proceed(sim: Sim, act: Act): IteratorResult<Fact[], Fact[]> {
-  const step = act.next()
+  const step = refusing(sim, () => act.next())
   for (const process of sim.world.processes.values()) {
     if (sim.scheduled.has(process.run)) continue
     sim.scheduled.add(process.run)
