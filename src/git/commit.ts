@@ -3,9 +3,9 @@
 import { lstat, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BerthError } from '../core/errors.ts'
-import { isThere } from './checkout.ts'
 import { type Git, line } from './git.ts'
 import { gitDirOf, operationIn } from './gitdir.ts'
+import { freeIndexLock } from './indexlock.ts'
 import { fsPath } from './path.ts'
 import { commitTree, identityEnvironment, swapRef, treeOf, updateIndex } from './snapshot.ts'
 import { readStatus, type Status, type StatusEntry } from './status.ts'
@@ -27,8 +27,15 @@ export type CommitRequest = {
   signal?: AbortSignal
 }
 
-/** `commit` is HEAD afterwards; `files` were committed (0: nothing was left, or all was withheld). */
-export type CommitLeft = { commit: string; files: number; withheld: Withheld[] }
+export type CommitLeft = {
+  /** HEAD afterwards. */
+  commit: string
+  /** Committed; 0: nothing was left, or all was withheld. */
+  files: number
+  withheld: Withheld[]
+  /** A dead lock of git was set aside, say. */
+  notices: string[]
+}
 
 const maxFileBytes = 5_000_000
 
@@ -39,29 +46,31 @@ const maxFileBytes = 5_000_000
  */
 export async function commitLeft(worktree: Git, request: CommitRequest): Promise<CommitLeft> {
   const gitDir = await gitDirOf(worktree.dir)
-  const [status, operation, locked] = await Promise.all([
+  const [status, operation] = await Promise.all([
     readStatus(worktree, { signal: request.signal }),
     operationIn(gitDir),
-    isThere(join(gitDir, 'index.lock')),
   ])
-  if (status.is === 'unknown')
+  if (status.is === 'unknown') {
     throw new BerthError('git-failed', `'${worktree.dir}' cannot be read: ${status.reason}`)
-  const left = leftPaths(status)
-  const head = status.head
-  if (left.length === 0) return { commit: headOrThrow(worktree, head), files: 0, withheld: [] }
-  if (operation !== null) {
-    return {
-      commit: headOrThrow(worktree, head),
-      files: 0,
-      withheld: left.map(path => ({ path, why: 'operation' })),
-    }
   }
-  if (locked) throw indexBusy(worktree, join(gitDir, 'index.lock'))
+  const left = leftPaths(status)
+  const { head } = status
+  const nothing = (withheld: Withheld[], notices: string[] = []): CommitLeft => ({
+    commit: headOrThrow(worktree, head),
+    files: 0,
+    withheld,
+    notices,
+  })
+  if (left.length === 0) return nothing([])
+  if (operation !== null) return nothing(left.map(path => ({ path, why: 'operation' })))
+  const lock = await freeIndexLock(worktree)
+  if (lock.is === 'busy') throw indexBusy(worktree, lock)
+  const notices = lock.is === 'cleared' ? [`a dead lock of git was set aside: '${lock.kept}'`] : []
   const { paths, withheld } = await sort(worktree, left, request)
   const commit = await commitPaths(worktree, { request, head, paths })
-  if (commit === undefined) return { commit: headOrThrow(worktree, head), files: 0, withheld }
+  if (commit === undefined) return nothing(withheld, notices)
   await updateIndex(worktree, paths, { lockMs: 2_000 })
-  return { commit, files: paths.length, withheld }
+  return { commit, files: paths.length, withheld, notices }
 }
 
 /** Everything that differs, but repositories inside and submodules that are only dirty inside. */
@@ -129,9 +138,5 @@ function headOrThrow(worktree: Git, head: string | null): string {
   throw new BerthError('git-failed', `HEAD of '${worktree.dir}' has no commit`)
 }
 
-const indexBusy = (worktree: Git, lock: string): BerthError =>
-  new BerthError(
-    'git-busy',
-    `git is busy in '${worktree.dir}': '${lock}' is there`,
-    `see which program holds it, and if none does: rm '${lock}'`,
-  )
+const indexBusy = (worktree: Git, { lock, reason }: { lock: string; reason: string }): BerthError =>
+  new BerthError('git-busy', `'${lock}' is there: ${reason}`, `git -C '${worktree.dir}' status`)

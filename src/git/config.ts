@@ -103,9 +103,10 @@ function programOf(command: string): string | undefined {
 
 /** Known to every shell, so not to be looked for as a program. */
 const shellWords = new Set(
-  '. : [ alias break cd command continue eval exec exit export read return set shift source test times trap type ulimit umask unset'.split(
-    ' ',
-  ),
+  (
+    '. : [ alias break cd command continue eval exec exit export read return set shift source test times ' +
+    'trap type ulimit umask unset'
+  ).split(' '),
 )
 
 async function isProgram(program: string, path: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 // Committing what an agent left: what goes in, what is withheld, and that the agent's index makes sense afterwards.
 
-import { existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { commitLeft, type CommitLeft, type CommitRequest } from '../../src/git/commit.ts'
@@ -45,7 +46,7 @@ test('changed, staged, new, deleted and renamed files are committed as the task,
   symlinkSync('a.txt', join(wt, 'link'))
   world.write(join(wt, 'ignored'), 'i')
   const left = await commit()
-  expect(left).toEqual({ commit: world.git(wt, 'rev-parse', 'task/a'), files: 5, withheld: [] })
+  expect(left).toEqual({ commit: world.git(wt, 'rev-parse', 'task/a'), files: 5, withheld: [], notices: [] })
   expect(world.git(wt, 'rev-parse', 'HEAD~1')).toBe(before)
   expect(world.git(wt, 'log', '-1', '--format=%an|%ae|%cn|%s')).toBe(
     'login (berth)|login@berth.invalid|login (berth)|berth: uncommitted work of login#1',
@@ -58,7 +59,7 @@ test('changed, staged, new, deleted and renamed files are committed as the task,
 
 test('nothing left makes no commit', async () => {
   const head = world.git(wt, 'rev-parse', 'HEAD')
-  expect(await commit()).toEqual({ commit: head, files: 0, withheld: [] })
+  expect(await commit()).toEqual({ commit: head, files: 0, withheld: [], notices: [] })
 })
 
 test('large files, files with a secret and entries of the ledger are withheld, staged ones too', async () => {
@@ -84,20 +85,38 @@ test('amid an operation nothing is committed and everything is withheld', async 
   world.git(wt, 'switch', '-q', 'task/a')
   const head = world.commit(wt, 'mine', { 'a.txt': 'mine\n' })
   world.tryGit(wt, 'merge', 'side')
-  expect(await commit()).toEqual({ commit: head, files: 0, withheld: [{ path: 'a.txt', why: 'operation' }] })
+  expect(await commit()).toMatchObject({
+    commit: head,
+    files: 0,
+    withheld: [{ path: 'a.txt', why: 'operation' }],
+  })
   expect(existsSync(world.path('repo/.git/worktrees/wt/MERGE_HEAD'))).toBe(true)
 })
 
-test('a lock on the index is an error that names it, and nothing has moved', async () => {
+test('a dead lock on the index is set aside and kept, one in use is not touched (case 39)', async () => {
   writeFileSync(join(wt, 'a.txt'), '2\n')
   const lock = world.path('repo/.git/worktrees/wt/index.lock')
-  writeFileSync(lock, '')
-  const head = world.git(wt, 'rev-parse', 'HEAD')
-  await expect(commit()).rejects.toMatchObject({
-    code: 'git-busy',
-    message: `git is busy in '${wt}': '${lock}' is there`,
+  writeFileSync(lock, 'dead')
+  expect(await commit()).toMatchObject({
+    files: 1,
+    notices: [`a dead lock of git was set aside: '${lock}.dead-1'`],
   })
-  expect(world.git(wt, 'rev-parse', 'HEAD')).toBe(head)
+  expect([existsSync(lock), readFileSync(`${lock}.dead-1`, 'utf8')]).toEqual([false, 'dead'])
+  writeFileSync(join(wt, 'a.txt'), '3\n')
+  world.write(world.path('editor'), '#!/bin/sh\nexec sleep 60\n', 0o755)
+  const env = { ...world.env, GIT_EDITOR: world.path('editor') }
+  const child = spawn('git', ['commit', '-a'], { cwd: wt, env, detached: true, stdio: 'ignore' })
+  try {
+    await expect.poll(() => existsSync(lock), { timeout: 10_000 }).toBe(true)
+    const head = world.git(wt, 'rev-parse', 'HEAD')
+    await expect(commit()).rejects.toMatchObject({
+      code: 'git-busy',
+      message: expect.stringMatching(/index\.lock' is there: git is busy there \(pid \d+\)$/),
+    })
+    expect([world.git(wt, 'rev-parse', 'HEAD'), existsSync(lock)]).toEqual([head, true])
+  } finally {
+    process.kill(-(child.pid ?? 0), 'SIGKILL')
+  }
 })
 
 test('a nested repository is not swallowed as a link', async () => {
