@@ -2,7 +2,7 @@
 
 import { formsOf } from './secret-forms.ts'
 import { type Search, makeSearch } from './secret-search.ts'
-import { type Shape, shapes } from './secret-shapes.ts'
+import { type ByteClass, type Shape, afterKey, shapes } from './secret-shapes.ts'
 import {
   type Verdict,
   judgeAddress,
@@ -29,7 +29,12 @@ export type Rule = {
       /** Digits only: a number with more digits is another one. */ alone: boolean
     }
   | { is: 'token'; shape: Shape }
-  | { is: 'before'; judge(text: string, whole: boolean): Verdict }
+  | {
+      is: 'before'
+      judge(text: string, whole: boolean): Verdict
+      /** Bytes that may come right after it; undefined for any. */
+      next?: ByteClass
+    }
 )
 
 export type Compiled = { search: Search; rules: readonly Rule[] }
@@ -61,7 +66,10 @@ const before = (lead: string, judge: (text: string, whole: boolean) => Verdict, 
 
 const otherRules: readonly Rule[] = [
   ...shapes.map((shape): Rule => ({ is: 'token', shape, literal: utf8(shape.lead), hold: true, order: 0 })),
-  ...keyNames.map(name => before(name, (text, whole) => judgeValue(text, name, whole))),
+  ...keyNames.map(name => ({
+    ...before(name, (text, whole) => judgeValue(text, name, whole)),
+    next: afterKey,
+  })),
   ...keyFlags.map(flag => before(flag, judgeFlag)),
   before('://', judgeAddress),
   before('Bearer ', judgeBearer),

@@ -35,6 +35,8 @@ const dotted = all('A-Za-z0-9_.-')
 const upper = all('A-Z0-9')
 const hex = all('a-f0-9')
 const digits64 = all('A-Za-z0-9+/=_-')
+/** What may come right after a key: a quote, a blank, a separator, the bracket of `env["TOKEN"]`. */
+export const afterKey = all('\\"\'`] \t=:')
 export const bearerBody = all('A-Za-z0-9._~+/=-')
 const path = all('A-Za-z0-9/_-')
 

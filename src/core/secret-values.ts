@@ -15,29 +15,33 @@ export const judgedAhead = 1024
 const no: Verdict = { is: 'no' }
 
 /** What a key ends with to be telling: `MAX_TOKENS` is not, `GITHUB_TOKEN` is. */
-export const tellingNames = spelled([
-  'token', 'secret', 'password', 'passwd', 'passphrase', 'api_key', 'api-key', 'apikey', 'api key', 'access_key',
-  'access-key', 'accesskey', 'access_key_id', 'secret_key', 'secret-key', 'secretkey', 'private_key', 'private-key',
-  'privatekey', 'auth_key', 'auth-key', 'authkey', 'encryption_key', 'signing_key', 'master_key', 'account_key',
-  'accountkey', 'session_key', 'sharedaccesskey', 'license_key', 'credential', 'credentials', 'authorization', '_auth',
-  '_pass', '_pwd', '_pat', 'x-amz-signature', 'x-amz-credential', 'webhook_secret', 'connection_string',
-]) // prettier-ignore
+const telling = spelled(
+  `token|secret|password|passwd|passphrase|api_key|api-key|apikey|api key|access_key|access-key|accesskey
+  access_key_id|secret_key|secret-key|secretkey|private_key|private-key|privatekey|auth_key|auth-key|authkey
+  encryption_key|signing_key|master_key|account_key|accountkey|session_key|sharedaccesskey|license_key
+  credential|credentials|authorization|_auth|_pass|_pwd|_pat|x-amz-signature|x-amz-credential|connection_string`,
+)
 
-const camel = ['apiKey', 'accessKey', 'secretKey', 'privateKey', 'authKey', 'signingKey', 'encryptionKey', 'ApiKey',
-  'AccessKey', 'SecretKey', 'PrivateKey', 'AccountKey', 'SharedAccessKey', 'accountKey', 'connectionString'] // prettier-ignore
+const camel = `apiKey|accessKey|secretKey|privateKey|authKey|signingKey|encryptionKey|ApiKey|AccessKey|SecretKey
+  PrivateKey|AccountKey|SharedAccessKey|accountKey|connectionString`
 
-/** Each name in lower case, in upper case and capitalised, and the camel-case ones. */
-function spelled(names: readonly string[]): string[] {
-  const capital = (name: string) =>
-    name.replace(/(^|[_ -])([a-z])/g, (_, edge, letter) => edge + letter.toUpperCase())
-  return [...new Set(names.flatMap(name => [name, name.toUpperCase(), capital(name)]))]
+function listed(names: string): string[] {
+  return names.split(/\||\n\s*/)
 }
 
-export const keyNames = [...tellingNames, ...camel]
+/** Each name in lower case, in upper case and capitalised, and the camel-case ones. */
+function spelled(names: string): string[] {
+  const capital = (name: string) =>
+    name.replace(/(^|[_ -])([a-z])/g, (_, edge, letter) => edge + letter.toUpperCase())
+  return listed(names).flatMap(name => [name, name.toUpperCase(), capital(name)])
+}
+
+export const keyNames = [...new Set([...telling, ...listed(camel)])]
 
 /** Flags that take their value as the next word. */
-export const keyFlags = ['--password ', '--passwd ', '--token ', '--api-key ', '--apikey ', '--secret ', '--auth-token ',
-  '--access-token ', '--client-secret ', '--secret-key '] // prettier-ignore
+export const keyFlags = listed(
+  `--password|--passwd|--token|--api-key|--apikey|--secret|--auth-token|--access-token|--client-secret|--secret-key`,
+).map(flag => `${flag} `)
 
 const quotes = `"'\``
 const schemes = ['Bearer ', 'bearer ', 'Basic ', 'basic ', 'Token ', 'token ', 'Bot ', 'ApiKey ', 'Digest ']
@@ -157,13 +161,18 @@ function looksSecret(value: string, key: string, style: Style): boolean {
   return !(/^[a-z_]+$/.test(value) && /[,)]/.test(style.next))
 }
 
+const placeholders = new RegExp(
+  '^(true|false|null|none|undefined|required|optional|string|number|boolean|missing|invalid|expired|changed|' +
+    'enabled|disabled|default|example\\S*|your[-_]\\S*|placeholder\\S*|redacted|hidden|masked|filtered|unknown|' +
+    'not[-_]\\S*)[;,.]?$',
+  'i',
+)
+
 function isPlaceholder(value: string): boolean {
   if (/^([*x.•#?-]+|\[redacted\].*|<.*|\$.*|%\w+%?|\{\{.*|@[\w.]+)$/i.test(value)) return true
   if (/^(process|import|os|env|secrets|vars|config|settings|self|this|ctx|req|request)[.[]/i.test(value))
     return true
-  return /^(true|false|null|none|undefined|required|optional|string|number|boolean|missing|invalid|expired|changed|enabled|disabled|default|example\S*|your[-_]\S*|placeholder\S*|redacted|hidden|masked|filtered|unknown|not[-_]\S*)[;,.]?$/i.test(
-    value,
-  )
+  return placeholders.test(value)
 }
 
 /** The quote that stands here, its backslashes included; empty if none; undefined if it cannot be told yet. */

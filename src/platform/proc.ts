@@ -57,37 +57,40 @@ export function makeProcReader(root = '/proc') {
     return stat && !isDead(stat.state) ? `${prefix()}.${stat.ticks}` : undefined
   }
 
-  /** What a process has under `within`: the gravest, writing before reading before standing there. */
-  function touch(pid: number, within: (path: string) => boolean, cwdOnly: boolean): Touch | undefined {
-    const cwd = place(`${root}/${pid}/cwd`)
-    const open = cwdOnly ? undefined : openUnder(pid, within)
-    if (open?.what === 'open-for-writing') return open
-    if (cwd !== undefined && within(cwd)) return { what: 'cwd', path: cwd }
-    if (open || cwdOnly) return open
-    const program = place(`${root}/${pid}/exe`)
-    return program !== undefined && within(program) ? { what: 'open', path: program } : undefined
-  }
-
-  function openUnder(pid: number, within: (path: string) => boolean): Touch | undefined {
-    let found: Touch | undefined
-    for (const fd of names(`${root}/${pid}/fd`)) {
-      const path = place(`${root}/${pid}/fd/${fd}`)
-      if (path === undefined || !path.startsWith('/') || !within(path)) continue
-      const flags = /^flags:\s*([0-7]+)/m.exec(text(`${root}/${pid}/fdinfo/${fd}`) ?? '')?.[1]
-      const writes = flags !== undefined && (Number.parseInt(flags, 8) & 3) !== 0
-      if (writes) return { what: 'open-for-writing', path }
-      found ??= { what: 'open', path }
-    }
-    return found
-  }
-
   /** User and system time of one process, ms. */
   const cpuMs = (pid: number) => {
     const stat = parseStat(small(`${root}/${pid}/stat`))
     return stat ? stat.cpuTicks * tickMs : undefined
   }
 
-  return { bootId, rows, rowOf: (pid: number) => rowOf(pid, bootedAtMs(root)), identity, touch, cpuMs }
+  const touch = (pid: number, within: (path: string) => boolean, cwdOnly: boolean) =>
+    touchOf(`${root}/${pid}`, within, cwdOnly)
+
+  return { bootId, rows, identity, touch, cpuMs }
+}
+
+/** What a process has under `within`: the gravest, writing before standing there before reading. */
+function touchOf(place: string, within: (path: string) => boolean, cwdOnly: boolean): Touch | undefined {
+  const cwd = target(`${place}/cwd`)
+  const open = cwdOnly ? undefined : openUnder(place, within)
+  if (open?.what === 'open-for-writing') return open
+  if (cwd !== undefined && within(cwd)) return { what: 'cwd', path: cwd }
+  if (open || cwdOnly) return open
+  const program = target(`${place}/exe`)
+  return program !== undefined && within(program) ? { what: 'open', path: program } : undefined
+}
+
+function openUnder(place: string, within: (path: string) => boolean): Touch | undefined {
+  let found: Touch | undefined
+  for (const fd of names(`${place}/fd`)) {
+    const path = target(`${place}/fd/${fd}`)
+    if (path === undefined || !path.startsWith('/') || !within(path)) continue
+    const flags = /^flags:\s*([0-7]+)/m.exec(text(`${place}/fdinfo/${fd}`) ?? '')?.[1]
+    const writes = flags !== undefined && (Number.parseInt(flags, 8) & 3) !== 0
+    if (writes) return { what: 'open-for-writing', path }
+    found ??= { what: 'open', path }
+  }
+  return found
 }
 
 /** The fields of /proc/PID/stat; the name is in parentheses and may hold anything, parentheses too. */
@@ -114,7 +117,7 @@ export function parseStat(line: string | undefined) {
 const isDead = (state: string) => state === 'Z' || state === 'X' || state === 'x' || state === ''
 
 /** A file that was deleted keeps its place in the list, with this after its name. */
-const place = (path: string) => link(path)?.replace(/ \(deleted\)$/, '')
+const target = (path: string) => link(path)?.replace(/ \(deleted\)$/, '')
 
 function commandOf(line: string | undefined, name: string): string {
   const command = line?.replaceAll('\0', ' ').trim()

@@ -63,12 +63,15 @@ export function mountOf(mounts: readonly Mount[], path: string): Mount | undefin
   )
 }
 
-const networkKinds =
-  /^(nfs\d?|cifs|smb\w*|smbfs|afpfs|afs|webdav|davfs|ncpfs|ceph|lustre|beegfs|gpfs|glusterfs|ocfs2|drvfs|fuse\.(sshfs|rclone|s3fs|gcsfuse|glusterfs|davfs2?|ceph\S*|curlftpfs|blobfuse\d?|goofys|mount-s3))$/
+const networkKinds = new Set(
+  `nfs nfs3 nfs4 cifs smb smb2 smb3 smbfs afpfs afs webdav davfs ncpfs ceph lustre beegfs gpfs glusterfs ocfs2 drvfs
+  fuse.sshfs fuse.rclone fuse.s3fs fuse.gcsfuse fuse.glusterfs fuse.davfs fuse.davfs2 fuse.ceph fuse.curlftpfs
+  fuse.blobfuse fuse.blobfuse2 fuse.goofys fuse.mount-s3`.split(/\s+/),
+)
 
 export function networkKind(mount: Mount | undefined): string | undefined {
   if (mount === undefined) return undefined
-  if (networkKinds.test(mount.kind)) return mount.kind
+  if (networkKinds.has(mount.kind)) return mount.kind
   // WSL shows the Windows disks this way; plain 9p is some sandboxes' only disk.
   const foreign = /aname=drvfs|trans=tcp/.test(mount.options)
   return mount.kind === '9p' && foreign ? '9p' : undefined

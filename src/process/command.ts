@@ -193,7 +193,7 @@ function openSink({ outFile, secrets, redact }: CommandInput) {
   function write(bytes: Uint8Array) {
     attempt(() => {
       if (file === undefined) return
-      for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done)
+      for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done)
     })
   }
   function attempt(action: () => void) {

@@ -92,7 +92,12 @@ function greet(
   })
 }
 
-type Waiting = { what: Ask['do']; resolve(value: unknown): void; reject(error: Error): void; timer: NodeJS.Timeout }
+type Waiting = {
+  what: Ask['do']
+  resolve(value: unknown): void
+  reject(error: Error): void
+  timer: NodeJS.Timeout
+}
 
 type LinkState = {
   socket: Socket

@@ -20,7 +20,21 @@ export type OutputWriter = {
 const entryMs = 100
 const segmentBytes = 1_000_000
 
-type Segment = { name: string; from: number; size: number; data: number; index: number }
+type Segment = { name: string; size: number; data: number; index: number }
+
+type Log = {
+  dir: string
+  limits: { headBytes: number; tailBytes: number }
+  /** Of one segment. */
+  size: number
+  current: Segment | undefined
+  /** Segments after the head, oldest first: what goes when there is too much. */
+  tail: Segment[]
+  entry: { stream: Stream; at: number } | undefined
+  total: number
+  dropped: number
+  reason: string | null
+}
 
 export const outputDir = (runDir: string) => join(runDir, 'output')
 export const segmentName = (from: number) => String(from).padStart(15, '0')
@@ -33,83 +47,81 @@ export function openOutput(runDir: string, limits: { headBytes: number; tailByte
   const dir = outputDir(runDir)
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const size = Math.max(4096, Math.min(segmentBytes, Math.floor(limits.tailBytes / 4)))
-  const tail: Segment[] = []
-  let current: Segment | undefined
-  let total = 0
-  let dropped = 0
-  let reason: string | null = null
-  let entry: { stream: Stream; at: number } | undefined
-
-  function write(stream: Stream, bytes: Uint8Array, at: number) {
-    let done = 0
-    while (done < bytes.length && reason === null) {
-      const segment = roomy()
-      if (!segment) break
-      const fresh = segment.size === 0 || entry?.stream !== stream
-      if (fresh || !entry || at - entry.at >= entryMs || at < entry.at) {
-        entry = { stream, at }
-        put(segment.index, Buffer.from(`${JSON.stringify({ at, stream, offset: total })}\n`))
-      }
-      const written = put(segment.data, bytes.subarray(done, done + size - segment.size))
-      segment.size += written
-      total += written
-      done += written
-    }
-    // Nothing is written any more: what comes is counted all the same.
-    dropped += bytes.length - done
-  }
-
-  /** The segment to write to; a full one is closed and the next one begun. */
-  function roomy(): Segment | undefined {
-    if (current && current.size < size) return current
-    try {
-      if (current) closeSegment(current)
-      const name = segmentName(total)
-      const data = openSync(join(dir, `${name}.out`), 'a', 0o600)
-      current = { name, from: total, size: 0, data, index: openSync(join(dir, `${name}.idx`), 'a', 0o600) }
-      if (total >= limits.headBytes) tail.push(current)
-      thin()
-      return current
-    } catch (error) {
-      reason = (error as Error).message
-      return undefined
-    }
-  }
-
-  function thin() {
-    let held = tail.reduce((sum, segment) => sum + segment.size, 0)
-    while (tail.length > 1 && held > limits.tailBytes - size) {
-      const oldest = tail.shift() as Segment
-      held -= oldest.size
-      dropped += oldest.size
-      unlinkSync(join(dir, `${oldest.name}.out`))
-      unlinkSync(join(dir, `${oldest.name}.idx`))
-    }
-  }
-
-  function put(fd: number, bytes: Uint8Array): number {
-    let done = 0
-    try {
-      while (done < bytes.length) done += writeSync(fd, bytes, done, bytes.length - done)
-    } catch (error) {
-      reason = (error as Error).message
-    }
-    return done
-  }
-
-  function closeSegment(segment: Segment) {
-    closeSync(segment.data)
-    closeSync(segment.index)
-  }
-
+  const nothing = { current: undefined, tail: [], entry: undefined, total: 0, dropped: 0, reason: null }
+  const log: Log = { dir, limits, size, ...nothing }
   return {
-    write,
-    bytes: () => total,
-    dropped: () => dropped,
-    ended: () => reason,
+    write: (stream, bytes, at) => write(log, { stream, bytes, at }),
+    bytes: () => log.total,
+    dropped: () => log.dropped,
+    ended: () => log.reason,
     close() {
-      if (current) closeSegment(current)
-      current = undefined
+      if (log.current) closeSegment(log.current)
+      log.current = undefined
     },
   }
+}
+
+function write(log: Log, { stream, bytes, at }: { stream: Stream; bytes: Uint8Array; at: number }) {
+  let done = 0
+  while (done < bytes.length && log.reason === null) {
+    const segment = roomy(log)
+    if (!segment) break
+    const { entry } = log
+    const fresh = segment.size === 0 || entry?.stream !== stream
+    if (fresh || at - entry.at >= entryMs || at < entry.at) {
+      log.entry = { stream, at }
+      put(log, segment.index, Buffer.from(`${JSON.stringify({ at, stream, offset: log.total })}\n`))
+    }
+    const written = put(log, segment.data, bytes.subarray(done, done + log.size - segment.size))
+    segment.size += written
+    log.total += written
+    done += written
+  }
+  // Nothing is written any more: what comes is counted all the same.
+  log.dropped += bytes.length - done
+}
+
+/** The segment to write to; a full one is closed and the next one begun. */
+function roomy(log: Log): Segment | undefined {
+  if (log.current && log.current.size < log.size) return log.current
+  try {
+    if (log.current) closeSegment(log.current)
+    log.current = undefined
+    const name = segmentName(log.total)
+    const data = openSync(join(log.dir, `${name}.out`), 'a', 0o600)
+    log.current = { name, size: 0, data, index: openSync(join(log.dir, `${name}.idx`), 'a', 0o600) }
+    if (log.total >= log.limits.headBytes) log.tail.push(log.current)
+    thin(log)
+    return log.current
+  } catch (error) {
+    log.reason = (error as Error).message
+    return undefined
+  }
+}
+
+function thin(log: Log) {
+  let held = log.tail.reduce((sum, segment) => sum + segment.size, 0)
+  while (log.tail.length > 1 && held > log.limits.tailBytes - log.size) {
+    const oldest = log.tail.shift() as Segment
+    held -= oldest.size
+    log.dropped += oldest.size
+    unlinkSync(join(log.dir, `${oldest.name}.out`))
+    unlinkSync(join(log.dir, `${oldest.name}.idx`))
+  }
+}
+
+/** Gives how many bytes were written: fewer than all where the disk is full, and then the log has ended. */
+function put(log: Log, fd: number, bytes: Uint8Array): number {
+  let done = 0
+  try {
+    while (done < bytes.length) done += writeSync(fd, bytes, done, bytes.length - done)
+  } catch (error) {
+    log.reason = (error as Error).message
+  }
+  return done
+}
+
+function closeSegment(segment: Segment) {
+  closeSync(segment.data)
+  closeSync(segment.index)
 }

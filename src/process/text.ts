@@ -30,9 +30,19 @@ export function withoutCodes(text: string): string {
   return text.replace(codes, '')
 }
 
-const codes =
-  // oxlint-disable-next-line no-control-regex
-  /\x1b(?:\[[0-?]*[ -/]*(?:[@-~]|$)|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\|$)|[ -/]+[0-~]?|[0-Z\\-~]|$)|\x9b[0-?]*[ -/]*[@-~]/g
+const codes = new RegExp(
+  [
+    // colours and cursor moves
+    '\\x1b\\[[0-?]*[ -/]*(?:[@-~]|$)',
+    '\\x9b[0-?]*[ -/]*[@-~]',
+    // titles, links and other strings, to their end
+    '\\x1b[\\]PX^_][^\\x07\\x1b]{0,4096}(?:\\x07|\\x1b\\\\|$)',
+    // character sets and the like, single letters, a lone escape at the end
+    '\\x1b[ -/]+[0-~]?',
+    '\\x1b(?:[0-Z\\\\-~]|$)',
+  ].join('|'),
+  'g',
+)
 
 /** One line as a terminal would leave it: after a carriage return the next text overwrites the one before. */
 function shownLine(line: string): string {
