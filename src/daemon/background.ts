@@ -2,7 +2,7 @@
 
 import { BerthError } from '../core/errors.ts'
 import { spawnApart } from '../process/spawn.ts'
-import { readIfThere } from '../store/files.ts'
+import { privateDir, readIfThere } from '../store/files.ts'
 import { join } from 'node:path'
 import { startDaemon } from './daemon.ts'
 import { findInstallation } from './installation.ts'
@@ -30,7 +30,7 @@ export async function spawnBackground(
   { env, keep }: { env: Env; keep: boolean },
 ): Promise<Child> {
   const { node, main } = findInstallation()
-  const errFile = join(dir, 'daemon.err')
+  const errFile = join(privateDir(dir), 'daemon.err')
   const args = [main, 'daemon', 'run', ...(keep ? ['--keep'] : [])]
   return {
     ...(await spawnApart({ file: node, args, env: { ...env, BERTH_STATE_DIR: dir }, cwd: dir, errFile })),

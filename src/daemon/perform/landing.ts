@@ -13,7 +13,8 @@ export async function performIntegrate(
   effect: Effect & { do: 'integrate' },
   voice: Voice,
 ): Promise<Fact[]> {
-  return integrate(await landingInput(shell, effect, effect.commit), voice)
+  const input = await landingInput(shell, effect, effect.commit)
+  return integrate({ ...input, approved: effect.approved }, voice)
 }
 
 export async function performLand(

@@ -6,7 +6,7 @@ import { noUsage, type Usage } from '../../core/outcome.ts'
 import { neverStarted, type Run } from '../../core/run.ts'
 import { type Task } from '../../core/task.ts'
 import { engineFor, engines } from '../../engines/index.ts'
-import { headOf } from '../../git/changes.ts'
+import { headOf, type HeadState } from '../../git/changes.ts'
 import { inDirectory } from '../../git/git.ts'
 import { platform } from '../../platform/platform.ts'
 import { readExit, readSpawn, type SpawnRecord } from '../../process/record.ts'
@@ -49,7 +49,7 @@ async function begin(shell: Shell, ground: Ground & { signal: AbortSignal }): Pr
   const { of, record, run, site, signal } = ground
   if (record.workspace?.phase !== 'ready') return []
   const { workspace } = record
-  const head = headOf(inDirectory(site.repo, workspace.path))
+  const head = headBefore(record, site, workspace)
   const launch = await prepareLaunch({ shell, site, task: record, run, workspace })
   const found = await head
   if (launch.is === 'refused') return [refused(of, launch.code, launch.reason)]
@@ -78,6 +78,17 @@ async function begin(shell: Shell, ground: Ground & { signal: AbortSignal }): Pr
       ...(launch.session === undefined ? {} : { session: launch.session }),
     },
   ]
+}
+
+/** Where the worktree stands. A first attempt in a workspace that only Berth has touched begins at its base. */
+async function headBefore(
+  record: Task,
+  site: Site,
+  workspace: Task['workspace'] & { phase: 'ready' },
+): Promise<HeadState> {
+  const fresh = record.runs.length === 1 && workspace.tookUp === 0 && site.policy.setup.length === 0
+  if (fresh) return { is: 'head', commit: workspace.base, branch: workspace.branch }
+  return headOf(inDirectory(site.repo, workspace.path))
 }
 
 /** What an earlier try left: it runs, it ended, or nobody can say (docs/decisions/0038). */
