@@ -168,6 +168,13 @@ function flags(at: Git, options: GitOptions): string[] {
     'gc.auto=0',
     'maintenance.auto=false',
     'commit.gpgsign=false',
+    'color.ui=false',
+    'submodule.recurse=false',
+    'i18n.commitEncoding=UTF-8',
+    // A temporary index must not leave its shared half in the repository.
+    ...(options.index ? ['core.splitIndex=false'] : []),
+    // A person may forbid bare repositories that were only found; this one was opened by a worktree or by name.
+    ...(at.dir === at.commonDir ? ['safe.bareRepository=all'] : []),
     ...(options.config ?? []),
   ]
   const literal = options.literal ? ['--literal-pathspecs'] : []

@@ -4,8 +4,9 @@ import { lstat, readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deleteBranch, tipOf } from './branch.ts'
 import { isThere } from './checkout.ts'
+import { dropEntry } from './entry.ts'
 import { type Git, git, type GitOptions, inDirectory, ok, reasonOf } from './git.ts'
-import { entryAt, entryDirOf, listWorktrees } from './list.ts'
+import { entryDirOf } from './list.ts'
 import { type Repository } from './open.ts'
 import { bytesOf, fsPath, pathOf, splitNul } from './path.ts'
 import { withTempFolder } from './temp.ts'
@@ -144,18 +145,4 @@ async function isBeginning(at: Git, { options, commit, path, root }: Beginning):
   const out = await ok(at, ['cat-file', '--batch', '-z'], { ...options, input })
   const body = out.subarray(out.indexOf(10) + 1)
   return body.subarray(0, have.length).equals(have)
-}
-
-/** This one entry, also when git itself cannot read it. */
-async function dropEntry(repo: Repository, path: string): Promise<boolean> {
-  const list = await listWorktrees(repo)
-  const entry = list.is === 'list' ? await entryAt(list.entries, path) : undefined
-  if (entry?.main) return false
-  if (entry?.locked !== undefined && entry?.locked !== null)
-    await git(repo, ['worktree', 'unlock', entry.path])
-  if (entry) await git(repo, ['worktree', 'remove', '--force', entry.path], { lockMs: 10_000 })
-  const left = await entryDirOf(repo, path)
-  if (left === undefined) return true
-  await rm(left, { recursive: true, force: true }).catch(() => undefined)
-  return (await entryDirOf(repo, path)) === undefined
 }

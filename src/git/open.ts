@@ -42,7 +42,7 @@ export async function openRepository(dir: string, options: OpenOptions): Promise
   if (!found?.isDirectory()) throw new BerthError('not-a-repository', `'${place}' is not a directory`)
   const at: Git = {
     dir: place,
-    commonDir: place,
+    commonDir: '',
     env: gitEnvironment(options.env),
     hooksDir: options.hooksDir,
   }

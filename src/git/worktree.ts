@@ -7,6 +7,7 @@ import { foldName } from '../core/names.ts'
 import { deleteBranch } from './branch.ts'
 import { fillWorktree, filterProblem, isThere, noticesOf, runPostCheckout } from './checkout.ts'
 import { readSettings, type Settings } from './config.ts'
+import { dropEntry } from './entry.ts'
 import { failure, type Git, git, type GitResult, inDirectory, ok, reasonOf } from './git.ts'
 import { entryAt, entryDirOf, listWorktrees, resolved } from './list.ts'
 import { type Repository } from './open.ts'
@@ -91,11 +92,8 @@ export async function addWorktree(repo: Repository, request: AddRequest): Promis
       notices: filled,
     }
   } catch (error) {
-    if (!(error instanceof BerthError)) throw error
     const left = await rollBack(repo, request, made)
-    const step = error instanceof StepError ? error.step : 'ask'
-    const hint = error.hint === undefined ? {} : { hint: error.hint }
-    return { is: 'failed', step, reason: error.message, ...hint, code: error.code, left }
+    return failed(error, left)
   }
 }
 
@@ -109,6 +107,18 @@ class StepError extends BerthError {
   ) {
     super(cause.code, cause.message, cause.hint)
   }
+}
+
+/** What git or the disk did becomes an outcome; anything else is a bug and is thrown on. */
+function failed(error: unknown, left: string[]): AddOutcome {
+  if (error instanceof BerthError) {
+    const step = error instanceof StepError ? error.step : 'ask'
+    const hint = error.hint === undefined ? {} : { hint: error.hint }
+    return { is: 'failed', step, reason: error.message, ...hint, code: error.code, left }
+  }
+  if (!(error instanceof Error) || !('code' in error)) throw error
+  const code = error.code === 'ENOSPC' ? 'disk-full' : 'failed'
+  return { is: 'failed', step: 'files', reason: error.message, code, left }
 }
 
 const refused = (what: AddRefusal, code: ErrorCode, message: string, hint: string): Refused => ({
@@ -213,21 +223,49 @@ async function register(
   const what = branch === null ? ['--detach', path, commit] : [path, branch]
   const args = ['worktree', 'add', '--no-checkout', '--quiet', ...what]
   const result = await request.lock(repo.commonDir, async () => {
-    if (request.signal?.aborted)
+    if (request.signal?.aborted) {
       throw new StepError('register', new BerthError('interrupted', 'it was cancelled'))
+    }
+    if (await lstat(path).catch(() => undefined)) return undefined
     const added = await git(repo, args, { ...waiting(request), timeoutMs: addMs })
-    made.path = await isThere(path)
-    made.entryDir = await entryNamedBy(path)
-    if (made.entryDir && request.marker !== undefined)
+    await noteMade(repo, { request, made, result: added })
+    if (made.entryDir && request.marker !== undefined) {
       await writeFile(join(made.entryDir, 'berth.json'), request.marker)
+    }
     return added
   })
+  if (!result) return refused('path', 'name-taken', `'${path}' is there already`, `ls -la '${path}'`)
   if (result.code === 0 && made.entryDir) return { is: 'registered', entryDir: made.entryDir }
-  if (!made.path && (await isRegistered(repo, path))) {
+  if (!made.entryDir && (await isRegistered(repo, path))) {
     const message = `git still lists a worktree at '${path}', which is not there`
     return refused('path-registered', 'name-taken', message, 'berth reconcile')
   }
   throw stepFailure('register', repo, args, result)
+}
+
+/**
+ * Git takes back what it made when it fails by itself, so a path that is there then is somebody else's. Only after
+ * success, or when git was killed, is it ours: while an entry says so that is on our branch.
+ */
+async function noteMade(
+  repo: Repository,
+  { request, made, result }: { request: AddRequest; made: Made; result: GitResult },
+): Promise<void> {
+  const { path, branch } = request
+  if (result.code === 0) {
+    made.path = true
+    made.entryDir = await entryNamedBy(path)
+  } else if (result.code === null && !result.missing) {
+    const entryDir = await entryDirOf(repo, path)
+    const head = entryDir ? await readFile(join(entryDir, 'HEAD'), 'utf8').catch(() => '') : undefined
+    if (
+      entryDir === undefined ||
+      (head !== '' && branch !== null && head?.trimEnd() !== `ref: refs/heads/${branch}`)
+    )
+      return
+    made.entryDir = entryDir
+    made.path = await isThere(path)
+  }
 }
 
 async function isRegistered(repo: Repository, path: string): Promise<boolean> {
@@ -309,11 +347,9 @@ async function rollBack(repo: Repository, request: AddRequest, made: Made): Prom
     await rm(request.path, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined)
     if (await lstat(request.path).catch(() => undefined)) left.push(request.path)
   }
-  if (made.entryDir && !left.includes(request.path)) {
-    await request
-      .lock(repo.commonDir, () => git(repo, ['worktree', 'remove', '--force', request.path]))
-      .catch(() => undefined)
-    if (await entryDirOf(repo, request.path)) left.push(made.entryDir)
+  if (made.entryDir && left.length === 0) {
+    const dropped = await request.lock(repo.commonDir, () => dropEntry(repo, request.path)).catch(() => false)
+    if (!dropped) left.push(made.entryDir)
   }
   if (made.branch && left.length === 0) {
     const deleted = await deleteBranch(repo, { branch: made.branch.name, commit: made.branch.commit })

@@ -313,3 +313,48 @@ test('the submodules and the filters that are left unfilled are said', async () 
     ],
   })
 })
+
+test('two that want the same path at once: one gets it, and the other touches nothing of it', async () => {
+  const repo = await world.open(world.repository())
+  const both = await Promise.all([
+    addWorktree(repo, request(repo, { branch: 'berth/one' })),
+    addWorktree(repo, request(repo, { branch: 'berth/two' })),
+  ])
+  expect(both.map(outcome => outcome.is).toSorted()).toEqual(['made', 'refused'])
+  const made = both.find(outcome => outcome.is === 'made')
+  expect(world.git(world.path('repo.berths', 'login'), 'branch', '--show-current')).toBe(made?.branch)
+  expect(branches(repo.root)).toEqual([made?.branch, 'main'])
+})
+
+test('a making that is cut off while git registers it is taken back, entry included', async () => {
+  const repo = await world.open(world.repository())
+  world.write(world.path('bin/git'), slowGit(), 0o755)
+  const env = { ...repo.env, PATH: `${world.path('bin')}:${repo.env['PATH'] ?? ''}` }
+  const controller = new AbortController()
+  const outcome = addWorktree({ ...repo, env }, request(repo, { signal: controller.signal }))
+  await expect.poll(() => existsSync(world.path('added')), { timeout: 10_000 }).toBe(true)
+  controller.abort()
+  expect(await outcome).toMatchObject({ is: 'failed', step: 'register', code: 'interrupted', left: [] })
+  expect(branches(repo.root)).toEqual(['main'])
+  expect(existsSync(join(repo.commonDir, 'worktrees'))).toBe(false)
+  expect(existsSync(world.path('repo.berths', 'login'))).toBe(false)
+})
+
+test('a person who forbids bare repositories that were only found changes nothing', async () => {
+  const dir = world.repository()
+  world.git(dir, 'config', '--global', 'safe.bareRepository', 'explicit')
+  const repo = await world.open(dir)
+  expect((await addWorktree(repo, request(repo))).is).toBe('made')
+})
+
+/** A git that hangs after it has registered a worktree. */
+function slowGit(): string {
+  const real = world.env['PATH']
+  return `#!/bin/sh
+PATH='${real}'
+case " $* " in
+*" worktree add "*) git "$@"; echo "gitdir" > '${world.path('added')}'; exec sleep 60;;
+esac
+exec git "$@"
+`
+}
