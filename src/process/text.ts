@@ -44,10 +44,10 @@ const codes = new RegExp(
   'g',
 )
 
-/** One line as a terminal would leave it: after a carriage return the next text overwrites the one before. */
+/** The last state of a line that was written over and over. */
 function shownLine(line: string): string {
-  const parts = line.replace(/\r+$/, '').split('\r')
-  const shown = parts.reduce((before, part) => part + before.slice(part.length), '')
+  const parts = line.split('\r').filter(part => part !== '')
+  const shown = parts.at(-1) ?? ''
   // oxlint-disable-next-line no-control-regex
   return backspaced(shown).replace(/[\x00-\x08\x0b-\x1f\x7f]/g, '')
 }
