@@ -274,6 +274,10 @@ const isFull = (error: unknown): boolean => error instanceof BerthError && error
 // An effect that came to nothing is asked again, but each time later.
 function rest(state: State, effect: Effect, before: Task | undefined): void {
   const key = taskOf(effect)
+  if (!state.fleet.live.has(key)) {
+    state.resting.delete(key)
+    return
+  }
   const task = state.fleet.tasks.get(key)
   const last = state.resting.get(key)
   const tries = last?.key === effect.key ? last.tries + 1 : 1

@@ -78,8 +78,7 @@ function* prepare({ world, fleet, key, of, script }: Scene): Act {
   must(aliveIn(world, key) === undefined, `a workspace is made under a live run: ${key}`)
   const setup = world.rough ? script.setups.shift() : undefined
   const before = world.trees.get(key)
-  if (setup === 'held' && before === undefined)
-    return [{ kind: 'task.held', reason: 'disk', detail: 'too little space', ...of }]
+  if (setup === 'held') return [{ kind: 'task.held', reason: 'disk', detail: 'too little space', ...of }]
   world.preparing.add(key)
   const head = world.branches.get(key) ?? tipOf(world)
   const tree: Tree = before ?? { state: 'half', head, edits: [], base: head }

@@ -86,6 +86,10 @@ export function rested(sim: Sim): void {
   for (const task of liveTasks(fleet)) {
     const status = statusOf(fleet, task, clock)
     must(
+      status.status !== 'landed' || stageOf(fleet, task).is === 'left',
+      `'${task.name}' is landed and not cleaned up`,
+    )
+    must(
       restsFor(fleet, [task], clock),
       `'${task.name}' stands still: ${JSON.stringify(status)} ${stageOf(fleet, task).is}`,
     )
