@@ -27,17 +27,7 @@ export async function openFilter(
   options: LogOptions,
 ): Promise<{ query: Query; passes: (event: Event) => boolean }> {
   const project = await projectOf(io, options)
-  const time = (flag: string, text: string | undefined) =>
-    text === undefined
-      ? undefined
-      : flagValue(
-          flag,
-          text,
-          given => parseTime(given, io.now()),
-          "a time like '2030-01-31T17:00Z', or '2h' ago",
-        )
-  const since = time('--since', options.since)
-  const until = time('--until', options.until)
+  const { since, until } = timesOf(io, options)
   const run = options.run === undefined ? undefined : runOf(fleet, project?.id, options.run)
   if (options.task !== undefined) requireTask(fleet, project?.id, options.task)
   const query: Query = {
@@ -58,6 +48,17 @@ export async function openFilter(
     (!kind || kind(event.kind)) &&
     (!file || pathsOf(event).some(file))
   return { query, passes }
+}
+
+/** Throws `usage` for what is no time. */
+export function timesOf(
+  io: Io,
+  options: LogOptions,
+): { since: number | undefined; until: number | undefined } {
+  const form = "a time like '2030-01-31T17:00Z', or '2h' ago"
+  const time = (flag: string, text: string | undefined) =>
+    text === undefined ? undefined : flagValue(flag, text, given => parseTime(given, io.now()), form)
+  return { since: time('--since', options.since), until: time('--until', options.until) }
 }
 
 /** The repository here, or undefined outside of any: then it is the timeline of all. */

@@ -69,9 +69,9 @@ export function buildProgram(invoke?: Invoke, io?: Pick<Io, 'print'>): Program {
 const subcommandTerm: Help['subcommandTerm'] = command =>
   [command.name(), ...command.registeredArguments.map(argument => shownArgument(argument))].join(' ')
 
-function shownArgument({ required, variadic, name }: Command['registeredArguments'][number]): string {
-  const word = name().toUpperCase() + (variadic ? '...' : '')
-  return required ? word : `[${word}]`
+function shownArgument(argument: Command['registeredArguments'][number]): string {
+  const word = argument.name().toUpperCase() + (argument.variadic ? '...' : '')
+  return argument.required ? word : `[${word}]`
 }
 
 type Add = (name: string, summary: string, load: Load, shape?: (command: Command) => unknown) => void

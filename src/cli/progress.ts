@@ -46,6 +46,7 @@ export async function watch(io: Io, client: Client, { call, repo, names, json }:
 const isOpen = (task: TaskView): boolean => task.status !== 'landed' && task.status !== 'dropped'
 
 const nameWidth = 20
+const statusWidth = 9
 const padded = (name: string): string => name + ' '.repeat(Math.max(0, nameWidth - widthOf(name)))
 
 const order: Phase[] = [
@@ -73,7 +74,8 @@ function sumUp(io: Io, tasks: TaskView[], needed: boolean): void {
   if (tasks.length === 0) return print.note('nothing is open here')
   print.note('')
   for (const task of tasks) {
-    print.note(`${padded(task.task)}  ${painted(print.notePaint, task.status)}  ${visible(task.reason)}`)
+    const status = painted(print.notePaint, task.status, task.status.padEnd(statusWidth))
+    print.note(`${padded(task.task)}  ${status}  ${visible(task.reason)}`)
   }
   if (tasks.some(task => task.status === 'ready' && task.land === 'ask')) print.note('hint: berth land')
   if (needed) print.note('hint: berth inbox')

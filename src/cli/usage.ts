@@ -6,7 +6,8 @@ import { nearest } from '../core/nearest.ts'
 
 /** What commander found wrong, as an error of ours. */
 export function usageError(error: CommanderError, root: Command, args: string[]): BerthError {
-  const verb = root.commands.find(command => args.includes(command.name()))
+  const first = args.find(arg => !arg.startsWith('-'))
+  const verb = root.commands.find(command => command.name() === first)
   const name = verb ? `berth ${verb.name()}` : 'berth'
   const quoted = (before: string) =>
     new RegExp(`${before} '([\\s\\S]*)'(?:\\n|\\.|$| )`).exec(error.message)?.[1] ?? ''
@@ -26,8 +27,8 @@ export function usageError(error: CommanderError, root: Command, args: string[])
       return new BerthError('usage', `'${flag.split(' ')[0]}' needs a value`, `${name} ${flag}`)
     }
     case 'commander.excessArguments': {
-      const extra = verb?.args.at(-1) ?? root.args.at(-1) ?? ''
-      if (!verb) return unknownVerb(extra, root)
+      if (!verb) return unknownVerb(root.args[0] ?? '', root)
+      const extra = verb.args.at(-1) ?? ''
       return new BerthError('usage', `'${extra}' is one argument too many for '${name}'`, `${name} --help`)
     }
     default:

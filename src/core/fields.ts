@@ -123,7 +123,10 @@ function choice<T extends string>(value: unknown, of: readonly T[], give: (word:
 
 /** `a, b`, `[a, b]`, or a list of YAML or JSON. */
 function list(value: unknown): string[] | undefined {
-  if (Array.isArray(value)) return strings(value)?.map(word => word.trim()).filter(Boolean)
+  if (Array.isArray(value))
+    return strings(value)
+      ?.map(word => word.trim())
+      .filter(Boolean)
   if (typeof value !== 'string') return undefined
   const text = value.trim()
   const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text

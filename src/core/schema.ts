@@ -238,11 +238,11 @@ const fact = z.looseObject({
   at: time,
   host: z.string(),
   kind: z.string().regex(/^[a-z-]+\.[a-z-]+$/),
-  project: z.string().optional(),
-  task: z.string().optional(),
-  run: z.string().optional(),
-  engine: z.string().nullable().optional(),
-  worktree: z.string().nullable().optional(),
+  project: z.string().nullable(),
+  task: z.string().nullable(),
+  run: z.string().nullable(),
+  engine: z.string().nullable(),
+  worktree: z.string().nullable(),
 })
 
 /** Every published shape by the name of its file in docs/schemas. */

@@ -4,7 +4,7 @@ import { type Event } from '../../core/event.ts'
 import { jsonLine, markdownEntry, namesOf, textLine } from '../../core/timeline.ts'
 import { type History } from '../../daemon/history.ts'
 import { type Command, type Io } from '../io.ts'
-import { type LogOptions, openFilter } from '../logfilter.ts'
+import { type LogOptions, openFilter, timesOf } from '../logfilter.ts'
 import { wordOf } from '../usage.ts'
 
 type Options = LogOptions & { follow?: boolean; format?: string; limit?: number }
@@ -18,6 +18,7 @@ export const log: Command<Options> = async (io, { options }) => {
     ['text', 'md', 'jsonl'] as const,
     'berth log --format',
   )
+  timesOf(io, options)
   const { openHistory } = await import('../../daemon/history.ts')
   const history = openHistory(io.env, io.now)
   if (!history) {
