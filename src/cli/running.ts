@@ -12,7 +12,11 @@ export async function ask(
   const { stateDirOf } = await import('../store/paths.ts')
   const { platform } = await import('../platform/platform.ts')
   const { openRemote } = await import('../daemon/remote.ts')
-  const channel = await openRemote(stateDirOf(io.env, platform), { now: io.now, upgrade: false })
+  const channel = await openRemote(stateDirOf(io.env, platform), {
+    now: io.now,
+    upgrade: false,
+    anyContract: true,
+  })
   if (!channel || channel === 'upgraded') return undefined
   try {
     const found = (await channel.request('status', {})) as DaemonStatus

@@ -27,11 +27,12 @@ const handOverMs = 30_000
 
 /**
  * The daemon of a state directory, or undefined if none answers. An older one is asked to hand over
- * (`upgraded`: it is gone, its runs live on) if `upgrade` is given; a newer one is an error.
+ * (`upgraded`: it is gone, its runs live on) if `upgrade` is given; a newer one is an error, unless only what
+ * never changes is to be asked (`anyContract`).
  */
 export async function openRemote(
   dir: string,
-  { now, upgrade }: { now: () => number; upgrade: boolean },
+  { now, upgrade, anyContract }: { now: () => number; upgrade: boolean; anyContract?: boolean },
 ): Promise<Channel | 'upgraded' | undefined> {
   const file = readDaemonFile(dir)
   if (!file) return undefined
@@ -39,7 +40,11 @@ export async function openRemote(
   if (!answered) return undefined
   const { wire, hello } = answered
   const channel = channelOf(wire)
-  if (hello.contract > contract) throw newer(hello)
+  if (anyContract) return channel
+  if (hello.contract > contract) {
+    wire.close()
+    throw newer(hello)
+  }
   const older = hello.contract < contract || compareVersions(hello.version, version) < 0
   if (!older || (!upgrade && hello.contract === contract)) return channel
   const until = now() + handOverMs

@@ -46,7 +46,7 @@ test('a newer client makes the older daemon hand over, and its runs stay with th
 
 test('an older client that would write meets a newer contract with a clear error', async () => {
   const world = makeWorld()
-  const newer = upgraded(world, '99.0.0', 'const contract = 99')
+  const newer = upgraded(world, '99.0.0', 99)
   expect(await run(newer, ['daemon', 'start'], world)).toBe(0)
   const ran = await world.berth(['pause'])
   expect(ran.code).toBe(4)
@@ -58,17 +58,17 @@ const daemonOf = (world: World): { pid: number; version: string } =>
   JSON.parse(readFileSync(join(world.state, 'daemon.json'), 'utf8')) as { pid: number; version: string }
 
 /** A copy of the build that says it is another version, and perhaps speaks another contract. */
-function upgraded(world: World, wanted: string, contract?: string): string {
+function upgraded(world: World, wanted: string, contract?: number): string {
   const dist = join(world.dir, 'newer', 'dist')
   cpSync(dirname(main), dist, { recursive: true })
   symlinkSync(join(dirname(main), '..', 'node_modules'), join(world.dir, 'newer', 'node_modules'))
   for (const name of readdirSync(dist).filter(each => each.endsWith('.mjs'))) {
     const file = join(dist, name)
-    const text = readFileSync(file, 'utf8').replaceAll(
-      `const version = "${version}"`,
-      `const version = "${wanted}"`,
-    )
-    writeFileSync(file, contract === undefined ? text : text.replaceAll('const contract = 1', contract))
+    // The bundler has put both constants where they are used.
+    const text = readFileSync(file, 'utf8').replaceAll(`"${version}"`, `"${wanted}"`)
+    const speaks =
+      contract === undefined ? text : text.replace(/(contract(?::| [<>=!]+)) 1\b/g, `$1 ${contract}`)
+    writeFileSync(file, speaks)
   }
   return join(dist, 'main.mjs')
 }
