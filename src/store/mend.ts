@@ -19,7 +19,7 @@ import {
 import { type Database, openDatabase, transaction } from './sqlite.ts'
 import { newer } from './state.ts'
 import { type DamageReport } from './store.ts'
-import { gapsOf, inserter, select, selectLines } from './tables.ts'
+import { gapsOf, hasGaps, inserter, select, selectLines } from './tables.ts'
 
 /**
  * What a writer starts from: a sound database in its newest schema, and segments that hold a prefix of it.
@@ -134,7 +134,7 @@ const emptiness = (database: Database): string =>
     : 'its schema is lost'
 
 /** Rows whose text is looked at: all state facts, and this many of the newest. */
-const textChecked = 100_000
+const textChecked = 10_000
 
 function faultOf(database: Database): string | undefined {
   const [result] = database.prepare('pragma quick_check(1)').all()
@@ -241,7 +241,7 @@ function takeInOrder(old: Database, down: boolean, insert: ReturnType<typeof ins
 
 /** Takes over what the segments have and the database lacks. Returns how many facts that was. */
 function takeLost(database: Database, paths: StatePaths, segments: SegmentsFound): number {
-  if (segments.last <= lastSeq(database) && gapsOf(database, 0).length === 0) return 0
+  if (segments.last <= lastSeq(database) && !hasGaps(database)) return 0
   const before = countOf(database)
   takeSegments(database, paths.facts)
   return countOf(database) - before

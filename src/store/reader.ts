@@ -103,20 +103,26 @@ function* resumable(
   ask: (from: Source) => (query: Query) => Iterable<Event>,
   query: Query,
 ): Iterable<Event> {
-  let rest = query
-  const past = (event: Event) => {
-    rest = { ...rest, ...(query.newestFirst === true ? { to: event.seq - 1 } : { from: event.seq + 1 }) }
-    if (rest.limit !== undefined) rest = { ...rest, limit: rest.limit - 1 }
-    return event
-  }
+  let given = 0
+  let seq = 0
   let from = source.current()
   try {
-    for (const event of ask(from)(rest)) yield past(event)
+    for (const event of ask(from)(query)) {
+      given += 1
+      seq = event.seq
+      yield event
+    }
     return
   } catch (error) {
     from = source.giveUp(error)
   }
-  yield* ask(from)(rest)
+  yield* ask(from)(given === 0 ? query : behind(query, seq, given))
+}
+
+/** What is left of a query after so many events, the last of them with this seq. */
+function behind(query: Query, seq: number, given: number): Query {
+  const rest = query.newestFirst === true ? { ...query, to: seq - 1 } : { ...query, from: seq + 1 }
+  return query.limit === undefined ? rest : { ...rest, limit: query.limit - given }
 }
 
 function openSource(paths: StatePaths): { source: Source | undefined; why: string } {
