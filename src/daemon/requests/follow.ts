@@ -20,7 +20,8 @@ export async function follow(
     params.repo === undefined ? undefined : (await shell.repositories.at(params.repo, shell.env)).id
   const followed = (): Set<TaskKey> | undefined => keysOf(shell, params, project)
   const first = followed()
-  if (first) shell.calls.attend(caller, undefined, [...first])
+  // With its call, so that an interruption of a `run` without tasks of its own stops what it works on.
+  if (first) shell.calls.attend(caller, params.call, [...first])
   const wants = (event: Event): boolean => isWanted(event, params, followed(), project)
   if (params.from !== undefined)
     for (const event of shell.store.read({ from: params.from, to: fleetOf(shell).seq }))

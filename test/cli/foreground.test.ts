@@ -1,0 +1,137 @@
+// `berth run` in the foreground: consent on a terminal, going on with what is open, and the ways of leaving it.
+
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type TaskView } from '../../src/core/api.ts'
+import { main, makeWorld, processesIn, until, type World } from '../fixtures/berth.ts'
+
+type Pty = typeof import('@lydell/node-pty')
+
+/** Answers the question when it comes; gives what was seen and the exit code. */
+async function answering(
+  world: World,
+  args: string[],
+  answer: string,
+): Promise<{ seen: string; code: number }> {
+  const { spawn } = createRequire(import.meta.url)('@lydell/node-pty') as Pty
+  const terminal = spawn(process.execPath, [main, ...args], {
+    cols: 100,
+    env: { ...world.env, TERM: 'dumb' },
+  })
+  let seen = ''
+  let asked = false
+  terminal.onData(text => {
+    seen += text
+    if (!asked && seen.includes('[y/N] ')) {
+      asked = true
+      terminal.write(`${answer}\r`)
+    }
+  })
+  return new Promise(resolve => terminal.onExit(({ exitCode }) => resolve({ seen, code: exitCode })))
+}
+
+test('on a terminal consent is asked once, and not again for the same commands', async () => {
+  const world = makeWorld()
+  const repo = world.repository('repo', { 'a.txt': 'a\n', 'berth.toml': 'setup = ["touch .ready"]\n' })
+  const args = ['run', '--command', 'echo x > x.txt', '--repo', repo, 'x']
+  const no = await answering(world, args, 'n')
+  expect(no.code).toBe(2)
+  expect(no.seen).toContain('  setup: touch .ready\r\n')
+  expect(no.seen).toContain('hint: berth run --trust\r\n')
+  expect((await answering(world, args, 'y')).code).toBe(0)
+  expect(await world.berth(['run', '--command', 'echo y > y.txt', '--repo', repo, 'y'])).toMatchObject({
+    code: 0,
+  })
+})
+
+const sleeper = 'echo begun > begun.txt; exec sleep 300'
+
+/** The task, or undefined while it has not been submitted. */
+async function seen(world: World, repo: string, name: string): Promise<TaskView | undefined> {
+  const { tasks } = await world.json<{ tasks: TaskView[] }>(['ls', '--repo', repo])
+  return tasks.find(one => one.task === name)
+}
+
+async function atWork(world: World, repo: string, task: string): Promise<void> {
+  await until(`${task} to be at work`, async () => ((await seen(world, repo, task))?.changes.files ?? 0) > 0)
+}
+
+test('an interruption stops the runs of the call, keeps their workspaces, and exits with 130; run goes on', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const first = world.start(['run', '--name', 'long', '--command', sleeper, '--repo', repo, 'x'])
+  await atWork(world, repo, 'long')
+  first.child.kill('SIGINT')
+  expect((await first.ended).code).toBe(130)
+  expect(processesIn(world.dir).filter(one => one.command.startsWith('sleep'))).toEqual([])
+  expect(await world.task(repo, 'long')).toMatchObject({
+    status: 'stopped',
+    worktree: join(`${repo}.berths`, 'long'),
+  })
+  const again = world.start(['run', '--repo', repo])
+  await until('the next attempt', async () => (await world.task(repo, 'long')).attempt === 2)
+  await atWork(world, repo, 'long')
+  again.child.kill('SIGTERM')
+  expect((await again.ended).code).toBe(130)
+  expect(await world.task(repo, 'long')).toMatchObject({ status: 'stopped' })
+})
+
+test('a hang-up moves the work to the background', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const agent = `until [ -e "${world.dir}/go" ]; do sleep 0.05; done; echo x > x.txt`
+  const { child, ended } = world.start(['run', '--name', 'long', '--command', agent, '--repo', repo, 'x'])
+  await until('it to run', async () => (await seen(world, repo, 'long'))?.status === 'running')
+  child.kill('SIGHUP')
+  await ended
+  expect((await world.task(repo, 'long')).status).toBe('running')
+  world.write(join(world.dir, 'go'), '')
+  await until('it to be ready', async () => (await world.task(repo, 'long')).status === 'ready')
+  expect((await world.task(repo, 'long')).attempt).toBe(1)
+})
+
+test('detached, it returns at once, and the daemon works on', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const ran = await world.berth([
+    'run',
+    '--detach',
+    '--name',
+    'bg',
+    '--command',
+    'echo x > x.txt',
+    '--repo',
+    repo,
+    'x',
+  ])
+  expect(ran).toEqual({ code: 0, out: 'bg\n', err: "in the background: see 'berth ls'\n" })
+  await until('it to be ready', async () => (await world.task(repo, 'bg')).status === 'ready')
+})
+
+test('with --no-detach a run that waits for an answer is stopped at the end', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const args = ['run', '--no-detach', '--name', 'asks', '--command', 'berth ask why', '--repo', repo, 'x']
+  expect(await world.berth(args)).toMatchObject({ code: 3 })
+  expect(await world.task(repo, 'asks')).toMatchObject({ status: 'stopped' })
+  expect((await world.berth(['daemon', 'status'])).code).toBe(4)
+})
+
+test('a reader of the names that goes away does not end the work', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const { child, ended } = world.start([
+    'run',
+    '--name',
+    'x',
+    '--command',
+    'echo x > x.txt',
+    '--repo',
+    repo,
+    'x',
+  ])
+  child.stdout?.destroy()
+  expect((await ended).code).toBe(0)
+  expect((await world.task(repo, 'x')).status).toBe('ready')
+})
