@@ -268,6 +268,8 @@ export type Requests = {
   }
   status: { params: object; answer: DaemonStatus }
   handOver: { params: object; answer: object }
+  /** `daemon start`: the loop stays when there is nothing to do, and starts what may start. */
+  keep: { params: object; answer: object }
   stopDaemon: { params: { stopRuns: boolean }; answer: object }
 }
 

@@ -3,8 +3,10 @@
 import { BerthError } from '../core/errors.ts'
 import { spawnApart } from '../process/spawn.ts'
 import { privateDir, readIfThere } from '../store/files.ts'
+import { lockHolder } from '../store/lock.ts'
+import { statePaths } from '../store/paths.ts'
 import { join } from 'node:path'
-import { startDaemon } from './daemon.ts'
+import { type Daemon, startDaemon } from './daemon.ts'
 import { findInstallation } from './installation.ts'
 import { openRemote } from './remote.ts'
 
@@ -14,9 +16,13 @@ export type Child = { pid: number; exited: Promise<number | null>; errFile: stri
 
 const answerMs = 20_000
 const lockMs = 20_000
+const lockStepMs = 250
 const pauseMs = 10
 
-/** Starts one and waits until it answers. Throws `daemon-down` with what it said. */
+/** Names the process whose loop the new one takes over: it waits for that one's end, and for nobody else's. */
+const afterName = 'BERTH_DAEMON_AFTER'
+
+/** Starts one and waits until it, or another that was faster, answers. Throws `daemon-down` with what it said. */
 export async function startBackground(
   dir: string,
   { env, keep, now }: { env: Env; keep: boolean; now: () => number },
@@ -24,35 +30,39 @@ export async function startBackground(
   await untilAnswers(dir, await spawnBackground(dir, { env, keep }), now)
 }
 
-/** Starts a process that becomes the loop as soon as no other is. */
+/** Starts a process that becomes the loop as soon as `after`, if given, is it no more. */
 export async function spawnBackground(
   dir: string,
-  { env, keep }: { env: Env; keep: boolean },
+  { env, keep, after }: { env: Env; keep: boolean; after?: number },
 ): Promise<Child> {
   const { node, main } = findInstallation()
   const errFile = join(privateDir(dir), 'daemon.err')
   const args = [main, 'daemon', 'run', ...(keep ? ['--keep'] : [])]
-  return {
-    ...(await spawnApart({ file: node, args, env: { ...env, BERTH_STATE_DIR: dir }, cwd: dir, errFile })),
-    errFile,
+  const its = { ...env, BERTH_STATE_DIR: dir, [afterName]: after === undefined ? undefined : String(after) }
+  return { ...(await spawnApart({ file: node, args, env: its, cwd: dir, errFile })), errFile }
+}
+
+/** False if the child left the field to another process, which may or may not answer. */
+export async function untilAnswers(dir: string, child: Child, now: () => number): Promise<boolean> {
+  const until = now() + answerMs
+  let ended: number | null | undefined
+  void child.exited.then(code => (ended = code))
+  for (;;) {
+    const remote = await openRemote(dir, { now, upgrade: false })
+    if (remote && remote !== 'upgraded') {
+      await remote.close()
+      return true
+    }
+    if (ended === 0) return false
+    if (ended !== undefined || now() > until) throw notStarted(child)
+    await new Promise(resolve => setTimeout(resolve, pauseMs))
   }
 }
 
-export async function untilAnswers(dir: string, child: Child, now: () => number): Promise<void> {
-  const until = now() + answerMs
-  let ended = false
-  void child.exited.then(() => (ended = true))
-  for (;;) {
-    const remote = await openRemote(dir, { now, upgrade: false })
-    if (remote && remote !== 'upgraded') return void (await remote.close())
-    const said = ended ? (readIfThere(child.errFile)?.toString('utf8').trim() ?? '') : ''
-    if (ended || now() > until)
-      throw new BerthError(
-        'daemon-down',
-        `the loop did not start in the background${said && `: ${said.split('\n')[0]}`}`,
-      )
-    await new Promise(resolve => setTimeout(resolve, pauseMs))
-  }
+function notStarted({ errFile }: Child): BerthError {
+  const [said = ''] = (readIfThere(errFile)?.toString('utf8') ?? '').trim().split('\n')
+  const why = said === '' ? '' : `: ${said.replace(/^berth: /, '')}`
+  return new BerthError('daemon-down', `the loop did not start in the background${why}`)
 }
 
 /** Is the loop until there is nothing to do, or somebody ends it. Gives the exit code. */
@@ -60,12 +70,33 @@ export async function serveBackground(
   dir: string,
   { env, keep }: { env: Env; keep: boolean },
 ): Promise<number> {
-  const daemon = await startDaemon({ dir, env, admission: 'open', foreground: false, keep, lockMs })
-  // Somebody else was faster: they serve as well.
+  const daemon = await becomeLoop(dir, { env, keep })
   if (!daemon) return 0
   const stop = (): void => void daemon.end('asked by a signal')
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
   process.on('SIGHUP', () => {})
   await daemon.ended
   return 0
+}
+
+/** Undefined: somebody else was faster, and serves as well. */
+async function becomeLoop(
+  dir: string,
+  { env, keep }: { env: Env; keep: boolean },
+): Promise<Daemon | undefined> {
+  const { [afterName]: after, ...own } = env
+  const { lock } = statePaths(dir)
+  for (let waited = 0; ; waited += lockStepMs) {
+    const daemon = await startDaemon({
+      dir,
+      env: own,
+      admission: 'open',
+      foreground: false,
+      keep,
+      lockMs: lockStepMs,
+    })
+    const holder = daemon ? undefined : lockHolder(lock)?.pid
+    const other = holder !== undefined && String(holder) !== after
+    if (daemon || waited >= lockMs || other) return daemon
+  }
 }

@@ -127,7 +127,7 @@ async function establish(dir: string, input: ClientInput, inside: boolean): Prom
   for (;;) {
     const remote = await openRemote(dir, { now: input.now, upgrade: !inside && input.need !== 'read' })
     if (remote === 'upgraded') await start(dir, input, false)
-    else if (remote) return remote
+    else if (remote) return kept(remote, input)
     else if (input.need === 'read') return (await import('./readonly.ts')).openReadOnly(dir, input)
     else if (!inside && input.background) await start(dir, input, input.background === 'keep')
     else if (!inside) {
@@ -138,6 +138,11 @@ async function establish(dir: string, input: ClientInput, inside: boolean): Prom
     if (input.now() > until) throw noDaemon(dir, inside)
     await pause(pauseMs)
   }
+}
+
+async function kept(remote: Channel, { background }: ClientInput): Promise<Channel> {
+  if (background === 'keep') await remote.request('keep', {})
+  return remote
 }
 
 const start = async (dir: string, input: ClientInput, keep: boolean): Promise<void> =>

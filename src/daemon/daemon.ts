@@ -43,6 +43,8 @@ export type Daemon = {
   admission(): 'open' | 'closed'
   /** Whether anything goes on without a person, or a run is alive. */
   isBusy(): boolean
+  /** Whether a loop is wanted even with nothing to do. */
+  isKept(): boolean
   /** Until nothing is under way, at most `limitMs`. */
   finish(limitMs: number): Promise<void>
   /** Ends the loop and lets go of everything; runs live on. */
@@ -104,21 +106,25 @@ async function begin(input: DaemonInput, held: Held): Promise<Daemon> {
       clearTimeout(abandoned)
       ended()
     }))
+  let kept = input.keep
   const lifetime: Lifetime = {
     since: new Date(Date.now()).toISOString(),
     foreground: input.foreground,
     end: reason => void setImmediate(() => end(reason)),
     stopRuns: () => stopRuns(shell),
+    keep: () => void (kept = true),
   }
   const handle = makeHandle(shell, lifetime)
   const path = platform.socketPath(shell.runtimeDir, stateId, 'daemon')
   const server = await listen({ path, stateId, version, handle })
   writeDaemonFile(paths, { socket: path, pid: process.pid, version, contract, stateId })
-  if (!input.foreground && !input.keep) endWhenIdle(shell, server, () => void end('nothing to do'))
+  if (!input.foreground)
+    endWhenIdle(shell, server, { isKept: () => kept, end: () => void end('nothing to do') })
   return {
     handle,
     admission: () => fleetOf(shell).admission,
     isBusy: () => isBusy(shell),
+    isKept: () => kept,
     finish: limitMs => finish(shell, limitMs),
     end,
     ended: over,
@@ -248,13 +254,17 @@ async function stopRuns(shell: Shell): Promise<void> {
 }
 
 /** One timer, set anew only when it has fired: what happens in between only moves the time. */
-function endWhenIdle(shell: Shell, server: Server, end: () => void): void {
+function endWhenIdle(
+  shell: Shell,
+  server: Server,
+  { isKept, end }: { isKept: () => boolean; end: () => void },
+): void {
   let last = platform.monotonicMs()
   shell.loop.onEvent(() => {
     last = platform.monotonicMs()
   })
   const look = (): void => {
-    if (shell.ended.aborted) return
+    if (shell.ended.aborted || isKept()) return
     const idle = platform.monotonicMs() - last
     const busy = isBusy(shell) || server.connections() > 0
     if (!busy && idle >= idleMs) return end()

@@ -50,11 +50,11 @@ async function close(
 ): Promise<{ moved: boolean }> {
   leave()
   if (daemon.admission() === 'closed') await daemon.finish(finishMs)
-  if (!daemon.isBusy()) {
+  if (!daemon.isBusy() && !daemon.isKept()) {
     await daemon.end('done')
     return { moved: false }
   }
-  const child = await spawnBackground(dir, { env: input.env, keep: false })
+  const child = await spawnBackground(dir, { env: input.env, keep: daemon.isKept(), after: process.pid })
   await daemon.end('moved to the background')
   await untilAnswers(dir, child, input.now)
   return { moved: true }

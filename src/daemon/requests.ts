@@ -35,6 +35,8 @@ export type Lifetime = {
   /** Ends this loop; the runs go on with their supervisors. */
   end(reason: string): void
   stopRuns(): Promise<void>
+  /** It stays when there is nothing to do. */
+  keep(): void
 }
 
 /** Answers for a loop. What the end of the loop cuts off is never answered: the caller asks the next one. */
@@ -67,6 +69,10 @@ async function answer(
       return report(shell, params)
     case 'status':
       return status(shell, lifetime)
+    case 'keep':
+      lifetime.keep()
+      openAdmission(shell)
+      return {}
     case 'handOver':
       lifetime.end('handed over')
       return {}
@@ -75,6 +81,11 @@ async function answer(
     default:
       return steer(shell, verb, params)
   }
+}
+
+function openAdmission(shell: Shell): void {
+  if (fleetOf(shell).admission === 'closed')
+    shell.loop.record([{ kind: 'admission.opened', by: 'daemon start' }])
 }
 
 async function steer(shell: Shell, verb: Verb, params: never): Promise<unknown> {
