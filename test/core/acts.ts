@@ -28,7 +28,6 @@ export type Act = Generator<Fact[], Fact[]>
 
 type Scene = {
   world: World
-  fleet: Fleet
   task: Task
   script: Script
   key: string
@@ -45,7 +44,6 @@ export function actOf(world: World, fleet: Fleet, effect: Effect, now: Scene['no
   must(task !== undefined && script !== undefined, `an effect of an unknown task: ${effect.key}`)
   const scene: Scene = {
     world,
-    fleet,
     task,
     script,
     key,
@@ -72,9 +70,9 @@ export function actOf(world: World, fleet: Fleet, effect: Effect, now: Scene['no
   }
 }
 
-function* prepare({ world, fleet, key, of, script }: Scene): Act {
+function* prepare({ world, key, of, script }: Scene): Act {
   for (const name of script.spec.after)
-    must(isDone(world, fleet, `${of.project}/${name}`), `${key} starts before '${name}'`)
+    must(world.done.has(`${of.project}/${name}`), `${key} starts before '${name}'`)
   must(aliveIn(world, key) === undefined, `a workspace is made under a live run: ${key}`)
   const setup = world.rough ? script.setups.shift() : undefined
   const before = world.trees.get(key)
@@ -107,15 +105,6 @@ function* prepare({ world, fleet, key, of, script }: Scene): Act {
       ...of,
     },
   ]
-}
-
-function isDone(world: World, fleet: Fleet, key: string): boolean {
-  const script = world.scripts.get(key)
-  const task = fleet.tasks.get(key)
-  const commit = task?.landing?.commit ?? task?.verification?.commit ?? ''
-  return script?.spec.land === 'never'
-    ? world.verified.has(commit) || isLanded(world, commit)
-    : isLanded(world, commit)
 }
 
 function* start({ world, key, of, script, task, now }: Scene, effect: Effect & { do: 'start' }): Act {
@@ -219,7 +208,7 @@ function* verify({ world, key, of, script, task }: Scene, commit: string): Act {
     ...of,
   }
   if (!script.gated) {
-    world.verified.add(commit)
+    passed(world, script, key, commit)
     return [ready]
   }
   yield [{ kind: 'gate.started', gate: 'test', commit, where: 'workspace', ...of }]
@@ -242,8 +231,14 @@ function* verify({ world, key, of, script, task }: Scene, commit: string): Act {
       { ...exited, code: 1, tail: ['not ok'] },
       { kind: 'task.red', commit, gate: 'test', reason: 'exited with 1', ...of },
     ]
-  world.verified.add(commit)
+  passed(world, script, key, commit)
   return [{ ...exited, code: 0, tail: [] }, ready]
+}
+
+// Where nothing is to land, passing the gates is all that others wait for.
+function passed(world: World, script: Script, key: string, commit: string): void {
+  world.verified.add(commit)
+  if (script.spec.land === 'never') world.done.add(key)
 }
 
 function* integrate({ world, key, of, script }: Scene, commit: string, approved: boolean): Act {
@@ -253,6 +248,7 @@ function* integrate({ world, key, of, script }: Scene, commit: string, approved:
     return [{ kind: 'landing.landed', commit, target: 'main', merge: landed.merge, rule: 'ancestor', ...of }]
   if (!world.commits.has(commit)) {
     world.target.push({ merge: fresh(world, 'm'), commit })
+    world.done.add(key)
     return [
       { kind: 'landing.landed', commit, target: 'main', merge: tipOf(world), rule: 'same commit', ...of },
     ]
@@ -292,7 +288,7 @@ function failureOf(accident: Script['landings'][number], tip: string): Landing {
   }
 }
 
-function* land({ world, of }: Scene, { commit, tip, merge }: Effect & { do: 'land' }): Act {
+function* land({ world, key, of }: Scene, { commit, tip, merge }: Effect & { do: 'land' }): Act {
   const tested = world.tested.get(merge)
   must(tested?.tip === tip && tested.commit === commit, `what was not tested is landed: ${merge}`)
   const landed: Fact = { kind: 'landing.landed', commit, target: 'main', merge, rule: 'merged', ...of }
@@ -301,6 +297,7 @@ function* land({ world, of }: Scene, { commit, tip, merge }: Effect & { do: 'lan
   if (tipOf(world) !== tip)
     return [{ kind: 'landing.failed', commit, failure: { is: 'target-moved', tip: tipOf(world) }, ...of }]
   world.target.push({ merge, commit })
+  world.done.add(key)
   yield []
   return [landed]
 }

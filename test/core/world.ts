@@ -64,6 +64,8 @@ export type World = {
   tested: Map<string, { tip: string; commit: string }>
   /** Merges on the target, the oldest first; the commit that each brought in. */
   target: { merge: string; commit: string | null }[]
+  /** Tasks that were done in some life of theirs: what was begun behind one goes on when its name is used again. */
+  done: Set<string>
   saved: Set<string>
   discarded: Set<string>
   /** Every edit that an agent ever made. */
@@ -86,6 +88,7 @@ export const emptyWorld = (random: Random): World => ({
   verified: new Set(),
   tested: new Map(),
   target: [{ merge: 'm0', commit: null }],
+  done: new Set(),
   saved: new Set(),
   discarded: new Set(),
   edits: new Set(),
