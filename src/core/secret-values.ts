@@ -156,7 +156,10 @@ function looksSecret(value: string, key: string, style: Style): boolean {
   if (style.next === '(' || style.next === '[') return false
   // `token = request.headers.token`: code.
   if (/^[A-Za-z_$][\w$]*([.?:!]+[A-Za-z_$][\w$]*)+;?$/.test(value)) return false
-  if (style.spaced || !style.equals) return digit && (isPassword || value.length >= 8)
+  if (/^0x[\da-f]+$/i.test(value)) return false
+  // `previousToken: previousToken2`: code.
+  const name = !isPassword && /^[A-Za-z_$]+\d{0,2}$/.test(value)
+  if (style.spaced || !style.equals) return digit && !name && (isPassword || value.length >= 8)
   // `login(token=token_value, …)`: code.
   return !(/^[a-z_]+$/.test(value) && /[,)]/.test(style.next))
 }

@@ -240,6 +240,7 @@ test.each([
   'password: z.string().min(8)',
   'PASSWORD=$DB_PASSWORD TOKEN=${TOKEN} API_KEY=<your key>',
   'Password: ',
+  'readonly STENCIL_PASS_DEPTH_PASS: 0x0B96; previousToken: previousToken2',
   'Password must have at least 12 characters',
   'login(username=user, password=password, token=self.token)',
   'GITHUB_TOKEN: ${{ secrets.GITHUB_TOKEN }}',
