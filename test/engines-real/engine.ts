@@ -1,12 +1,12 @@
-// Each real agent program as an engine of the built `berth`, against the scripted model: what it does lands, and
-// each way to fail ends in the right status with the right reason.
+// What every real agent program must show as an engine of the built `berth`, against the scripted model: what it
+// does lands, and each way to fail ends in the right status with the right reason.
 
 import { delimiter } from 'node:path'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { makeWorld, until, type World } from '../fixtures/berth.ts'
 import { promptFor, type Turn } from '../fixtures/model/script.ts'
 import { startModel } from '../fixtures/model/server.ts'
-import { installed, realEngines, type RealEngine } from './install.ts'
+import { installed, type RealEngine } from './install.ts'
 import { models, pointedAt, scripts, type Scenario } from './scenarios.ts'
 
 const limitMs = 280_000
@@ -16,15 +16,27 @@ const failed = (reasonCode: string, reason: RegExp) => ({ code: 1, status: 'fail
 /** What each program asks before it gives up; one of them would take more than a minute. */
 const requestsUntilGivenUp: { [name in RealEngine]?: number } = { claude: 3, codex: 2, gemini: 2 }
 
-describe.each(realEngines)('%s', engine => {
+/** Declares the tests of one program: a file for each, so that two run at a time. */
+export function testEngine(engine: RealEngine): void {
   let bin = ''
   beforeAll(async () => {
     bin = await installed(engine)
   })
 
+  const place = (): Place => ({ engine, bin })
+  testLanding(place)
+  testFailures(place)
+  testQuota(place)
+  const requests = requestsUntilGivenUp[engine]
+  if (requests !== undefined) testOverload(place, requests)
+}
+
+type Place = { engine: RealEngine; bin: string }
+
+function testLanding(place: () => Place): void {
   test('writes two files and runs a command, and that lands', async () => {
-    const { world, repo, run } = await begin(engine, { bin })
-    expect(await run('success').ended).toMatchObject({ code: 0 })
+    const { world, repo, run } = await begin(place())
+    await ended(run('success'), 0)
     expect(await world.task(repo, 't')).toMatchObject({
       status: 'landed',
       attempt: 1,
@@ -42,7 +54,9 @@ describe.each(realEngines)('%s', engine => {
     expect(called.at(-1)?.['command']).toContain('wc -l one.txt two.txt')
     expect(facts.some(({ kind, session }) => kind === 'run.session' && session !== '')).toBe(true)
   })
+}
 
+function testFailures(place: () => Place): void {
   const failures: [string, Scenario, { code: number; status: string; reasonCode: string; reason: RegExp }][] =
     [
       ['an API 400 fails at once', 'bad-request', failed('engine-error', /too strange/)],
@@ -59,8 +73,8 @@ describe.each(realEngines)('%s', engine => {
     test(
       name,
       async () => {
-        const { world, repo, run } = await begin(engine, { bin, ask: scenario === 'denied' })
-        expect(await run(scenario).ended).toMatchObject({ code })
+        const { world, repo, run } = await begin({ ...place(), ask: scenario === 'denied' })
+        await ended(run(scenario), code)
         const task = await world.task(repo, 't')
         expect(task).toMatchObject({ status, reasonCode, attempt: 1 })
         expect(task.reason).toMatch(reason)
@@ -68,10 +82,12 @@ describe.each(realEngines)('%s', engine => {
       limitMs,
     )
   }
+}
 
+function testQuota(place: () => Place): void {
   test('an API 429 waits for the quota', async () => {
-    const { world, repo, run } = await begin(engine, { bin })
-    const { child, ended } = run('limited')
+    const { world, repo, run } = await begin(place())
+    const started = run('limited')
     const held = await until(
       'the task to wait for quota',
       async () => {
@@ -81,34 +97,33 @@ describe.each(realEngines)('%s', engine => {
       limitMs / 2,
     )
     expect(held).toMatchObject({ status: 'retrying', reasonCode: 'quota' })
-    child.kill('SIGINT')
-    expect(await ended).toMatchObject({ code: 130 })
+    started.child.kill('SIGINT')
+    await ended(started, 130)
   })
+}
 
-  const requests = requestsUntilGivenUp[engine]
-  test.skipIf(requests === undefined)(
-    'an overloaded service is tried again in the same session',
-    async () => {
-      const { world, repo, run } = await begin(engine, { bin, attempts: 2 })
-      const [first, second, ...rest] = scripts.success
-      const overloaded: Turn = {
-        error: { status: 529, message: 'overloaded', times: requests ?? 0 },
-        ...second,
-      }
-      expect(await run([first ?? {}, overloaded, ...rest]).ended).toMatchObject({ code: 0 })
-      expect(await world.task(repo, 't')).toMatchObject({ status: 'landed', attempt: 2 })
-      const claims = (await world.facts(repo)).filter(({ kind }) => kind === 'run.claimed')
-      expect(claims.map(({ resume }) => typeof resume)).toEqual(['undefined', 'string'])
-    },
-  )
-})
+function testOverload(place: () => Place, requests: number): void {
+  test('an overloaded service is tried again in the same session', async () => {
+    const { world, repo, run } = await begin({ ...place(), attempts: 2 })
+    const [first, second, ...rest] = scripts.success
+    const overloaded: Turn = { error: { status: 529, message: 'overloaded', times: requests }, ...second }
+    await ended(run([first ?? {}, overloaded, ...rest]), 0)
+    expect(await world.task(repo, 't')).toMatchObject({ status: 'landed', attempt: 2 })
+    const claims = (await world.facts(repo)).filter(({ kind }) => kind === 'run.claimed')
+    expect(claims.map(({ resume }) => typeof resume)).toEqual(['undefined', 'string'])
+  })
+}
+
+/** What it said stands beside the exit code that was not expected. */
+async function ended(started: ReturnType<World['start']>, code: number): Promise<void> {
+  const { err, ...ran } = await started.ended
+  expect(ran, err).toMatchObject({ code })
+}
 
 type Begun = { world: World; repo: string; run: (what: Scenario | Turn[]) => ReturnType<World['start']> }
 
-async function begin(
-  engine: RealEngine,
-  given: { bin: string; ask?: boolean; attempts?: number },
-): Promise<Begun> {
+async function begin(given: Place & { ask?: boolean; attempts?: number }): Promise<Begun> {
+  const { engine } = given
   const world = makeWorld()
   const model = await startModel()
   onTestFinished(() => model.close())

@@ -1,0 +1,5 @@
+// The real Codex as an engine of the built `berth`.
+
+import { testEngine } from './engine.ts'
+
+testEngine('codex')
