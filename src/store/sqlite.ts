@@ -40,7 +40,7 @@ export function openDatabase(file: string, options: { readOnly?: boolean; busyMs
   const { DatabaseSync } = loadSqlite()
   const database = new DatabaseSync(file, { readOnly: options.readOnly === true })
   database.exec(`pragma busy_timeout = ${options.busyMs}`)
-  return database
+  return ownIsGood() ? database : withCodes(database)
 }
 
 /** Runs `fn` inside a write transaction: all of it, or after a throw nothing of it. */
@@ -52,6 +52,54 @@ export function transaction<T>(database: Database, fn: () => T): T {
     return result
   } catch (error) {
     rollback(database)
+    throw error
+  }
+}
+
+/**
+ * The package's `all` and `iterate` throw SQLite's words without its number (1.2.1), by which errors are told apart
+ * everywhere else: it is put back.
+ */
+function withCodes(database: Database): Database {
+  return {
+    exec: sql => database.exec(sql),
+    close: () => database.close(),
+    prepare(sql) {
+      const statement = database.prepare(sql)
+      return {
+        run: (...values) => statement.run(...values),
+        get: (...values) => statement.get(...values),
+        all: (...values) => coded(() => statement.all(...values)),
+        *iterate(...values) {
+          const rows = coded(() => statement.iterate(...values))
+          for (;;) {
+            const step = coded(() => rows.next())
+            if (step.done === true) return
+            yield step.value
+          }
+        },
+      }
+    },
+  }
+}
+
+/** SQLite's words (sqlite3_errstr) for what these two may meet. An input error while reading is a damaged file. */
+const codes: { [words: string]: number } = {
+  'database is locked': 5,
+  'attempt to write a readonly database': 8,
+  'disk I/O error': 266,
+  'database disk image is malformed': 11,
+  'database or disk is full': 13,
+  'unable to open database file': 14,
+  'file is not a database': 26,
+}
+
+function coded<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    const failure = error as { code?: string; message?: string; errcode?: number }
+    if (failure.code === 'ERR_SQLITE_ERROR') failure.errcode ??= codes[failure.message ?? ''] ?? 1
     throw error
   }
 }
