@@ -56,7 +56,7 @@ export function endSpares(): void {
   for (const spare of spares.splice(0)) spare.channel.destroy()
 }
 
-/** Copies the supervisor into the state directory, once per version and content: runs outlive upgrades (decisions 39). */
+/** Copies the supervisor into the state directory, once per version and content: runs outlive upgrades. */
 export function installSupervisor(dir: string, source: string, version: string): string {
   const bytes = readFileSync(source)
   const hash8 = createHash('sha256').update(bytes).digest('hex').slice(0, 8)
