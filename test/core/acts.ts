@@ -244,6 +244,7 @@ function passed(world: World, script: Script, key: string, commit: string): void
 function* integrate({ world, key, of, script }: Scene, commit: string, approved: boolean): Act {
   must(world.verified.has(commit), `what no gate has seen is integrated: ${commit}`)
   const landed = world.target.find(one => one.commit === commit)
+  if (landed !== undefined) world.done.add(key)
   if (landed !== undefined)
     return [{ kind: 'landing.landed', commit, target: 'main', merge: landed.merge, rule: 'ancestor', ...of }]
   if (!world.commits.has(commit)) {
