@@ -14,8 +14,11 @@ export type Invoke = (verb: string, load: () => Promise<Verb<object>>, given: Gi
 
 export type Program = { root: Command; exit: number }
 
-/** Builds the whole command line. Without `invoke` it is only for reading: help, completion, docs. */
-export function buildProgram(invoke?: Invoke, io?: Pick<Io, 'print'>): Program {
+/**
+ * Builds the command line: all of it, or `only` one verb, which is all that most calls need. Without `invoke` it is
+ * for reading: completion, docs.
+ */
+export function buildProgram(invoke?: Invoke, io?: Pick<Io, 'print'>, only?: string): Program {
   const root = new Command('berth')
   const output = {
     writeOut: (text: string) => io?.print.out(text.trimEnd()),
@@ -40,6 +43,7 @@ export function buildProgram(invoke?: Invoke, io?: Pick<Io, 'print'>): Program {
   root.configureHelp({ subcommandTerm })
   common(root)
   const add: Add = (name, summary, load, shape) => {
+    if (only !== undefined && name.split(' ')[0] !== only) return
     const command = root.command(name.split(' ')[0]!)
     const rest = name.split(' ').slice(1).join(' ')
     if (rest) command.arguments(rest)
@@ -62,7 +66,8 @@ export function buildProgram(invoke?: Invoke, io?: Pick<Io, 'print'>): Program {
     root.commandsGroup(title)
     verbs(add)
   }
-  return { root, exit: 0 }
+  // No such verb: the error names the nearest of all.
+  return only !== undefined && root.commands.length === 0 ? buildProgram(invoke, io) : { root, exit: 0 }
 }
 
 /** A verb in the list of verbs: its name and arguments, without the word that every verb would have. */

@@ -31,11 +31,16 @@ export async function start(args: string[], world: World): Promise<number> {
   }
   const dashes = args.indexOf('--')
   const json = (dashes < 0 ? args : args.slice(0, dashes)).includes('--json')
-  const program = buildProgram(async (verb, load, given) => {
-    if (env['BERTH_RUN']) await refuseInside(verb, env)
-    const command = await load()
-    program.exit = await command(io, given)
-  }, io)
+  const verb = args[0]?.startsWith('-') ? undefined : args[0]
+  const program = buildProgram(
+    async (name, load, given) => {
+      if (env['BERTH_RUN']) await refuseInside(name, env)
+      const command = await load()
+      program.exit = await command(io, given)
+    },
+    io,
+    verb,
+  )
   try {
     if (args.length === 0) throw new BerthError('usage', 'no verb is given', 'berth --help')
     await program.root.parseAsync(args, { from: 'user' })
