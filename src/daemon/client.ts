@@ -73,7 +73,10 @@ export async function openClient(input: ClientInput): Promise<Client> {
       }
       if (channel === asked)
         reopening ??= open()
-          .then(next => void (channel = next))
+          .then(next => {
+            channel = next
+            if (closed) return void next.close()
+          })
           .finally(() => (reopening = undefined))
       await reopening
     }

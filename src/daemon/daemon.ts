@@ -33,6 +33,7 @@ import { openRepositories } from './repositories.ts'
 import { type Lifetime, makeHandle } from './requests.ts'
 import { interruptCall } from './requests/control.ts'
 import { watchRoom } from './room.ts'
+import { scrubbed } from './scrub.ts'
 import { type Handle, listen, type Server } from './server.ts'
 import { fleetOf, type Shell } from './shell.ts'
 import { openTokens } from './token.ts'
@@ -178,7 +179,11 @@ function buildShell(input: DaemonInput, { store, paths, stateId }: Held, ended: 
     loop: undefined as never,
   }
   shell.loop = startLoop({
-    log: store,
+    log: {
+      append: (facts, stamp) => store.append(scrubbed(facts, shell.passed.secrets()), stamp),
+      state: () => store.state(),
+      reserveUsed: () => store.reserveUsed(),
+    },
     perform: makePerform(shell),
     makes: makesOf(paths),
     host: () => ({ wall: Date.now(), monotonic: platform.monotonicMs(), boot: platform.bootId() }),

@@ -3,11 +3,14 @@
 
 import { type Task } from '../core/task.ts'
 import { type Environment } from '../workspace/environment.ts'
+import { secretValues } from './secrets.ts'
 
 export type Passed = {
   put(call: string, env: Environment): void
   /** Of the call, else that of the process hosting the loop with the recorded PATH. */
   of(task: Pick<Task, 'call' | 'passed'>): Environment
+  /** Every secret value that any of them holds. */
+  secrets(): ReadonlySet<string>
 }
 
 /** Calls are few; their environments are small and often the same. */
@@ -15,8 +18,11 @@ const callsMax = 1_000
 
 export function openPassed(own: Environment): Passed {
   const calls = new Map<string, Environment>()
+  // Never fewer: what was handed out once may still come back.
+  const secrets = new Set(secretValues(own))
   return {
     put: (call, env) => {
+      for (const value of secretValues(env)) secrets.add(value)
       calls.delete(call)
       calls.set(call, env)
       for (const oldest of calls.keys()) {
@@ -24,6 +30,7 @@ export function openPassed(own: Environment): Passed {
         calls.delete(oldest)
       }
     },
+    secrets: () => secrets,
     of: ({ call, passed }) => {
       const env = calls.get(call)
       if (env) return env

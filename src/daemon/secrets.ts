@@ -5,28 +5,31 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { type Environment } from '../workspace/environment.ts'
 
-const secretName =
-  /KEY|TOKEN|SECRET|PASS(WORD|WD|PHRASE)?$|PASSWORD|CREDENTIAL|AUTH|PRIVATE|DSN|COOKIE|SESSION/i
-const harmlessName =
-  /^(SSH_AUTH_SOCK|GIT_CONFIG_KEY_\d+|XAUTHORITY|DESKTOP_SESSION|XDG_SESSION_\w+|AUTHOR\w*)$/i
+const telling =
+  'KEY TOKEN SECRET SECRETS PASS PASSWORD PASSWD PASSPHRASE CREDENTIAL CREDENTIALS AUTH AUTHORIZATION DSN COOKIE PAT'
+const secretName = new RegExp(`(^|_)([A-Z0-9]*(${telling.replaceAll(' ', '|')}))(_|$)`, 'i')
+const harmlessName = /^(SSH_AUTH_SOCK|GIT_CONFIG_KEY_\d+|XAUTHORITY|\w*_(FILE|PATH|DIR|SOCK))$/i
 const lengthMin = 8
 
-/** Values of variables with the name of a secret. Paths and plain words are left alone: they would blot out text. */
-export const secretValues = (env: Environment): string[] =>
-  Object.entries(env).flatMap(([name, value]) =>
-    value !== undefined && secretName.test(name) && !harmlessName.test(name) && isOpaque(value)
-      ? [value]
-      : [],
-  )
+/** A variable whose value nobody should see, by its name. */
+export const isSecretName = (name: string): boolean => secretName.test(name) && !harmlessName.test(name)
 
-/** Secrets in the `.env` files of a folder: only what looks like one by its name. */
+/** Values of such variables, and passwords inside addresses. Plain words are left alone: they would blot out text. */
+export const secretValues = (env: Environment): string[] =>
+  Object.entries(env).flatMap(([name, value]) => {
+    if (value === undefined) return []
+    const password = /^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:([^@\s/]+)@/i.exec(value)?.[1]
+    const found = [...(isSecretName(name) ? [value] : []), ...(password === undefined ? [] : [password])]
+    return found.filter(isOpaque)
+  })
+
+/** Secrets in the `.env` files of a folder. */
 export function dotEnvSecrets(folder: string): string[] {
   return namesIn(folder)
     .filter(name => name === '.env' || name.startsWith('.env.'))
     .flatMap(name => secretValues(parsed(join(folder, name))))
 }
 
-/** Where secrets lie: `https://user:password@host` too. */
 const isOpaque = (value: string): boolean =>
   value.length >= lengthMin && !value.startsWith('/') && !/^(true|false|\d+|[a-z]+)$/i.test(value)
 

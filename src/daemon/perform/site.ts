@@ -78,12 +78,17 @@ export const portsTaken = (shell: Shell, task: Task): number[] =>
     return other && key !== task.key && other.workspace?.phase === 'ready' ? other.workspace.ports : []
   })
 
-/** Names of variables that are handed to this task's programs: of the project, of its engine, of the call. */
-export function passNames(task: Task, policy: ProjectPolicy): string[] {
-  const engine = policy.engines[task.spec.engine]
+/** Names of variables that are handed to the programs of a task: of the project, of its engine. */
+export function handedNames(name: string, policy: ProjectPolicy): string[] {
+  const engine = policy.engines[name]
   const keys = engine ? (engines[engine.type]?.keyNames ?? []) : []
-  return [...new Set([...policy.pass, ...(engine?.pass ?? []), ...keys, ...(task.passed?.names ?? [])])]
+  return [...new Set([...policy.pass, ...(engine?.pass ?? []), ...keys])]
 }
+
+/** The same, and those that its call handed out. */
+export const passNames = (task: Task, policy: ProjectPolicy): string[] => [
+  ...new Set([...handedNames(task.spec.engine, policy), ...(task.passed?.names ?? [])]),
+]
 
 /** Known secrets of a task: of what it is handed, and of the repository's `.env` files. */
 export function secretsOf(site: Site, task: Task): string[] {

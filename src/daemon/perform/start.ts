@@ -12,6 +12,7 @@ import { platform } from '../../platform/platform.ts'
 import { readExit, readSpawn, type SpawnRecord } from '../../process/record.ts'
 import { startSupervisor } from '../../process/spawn.ts'
 import { type Site } from '../../workspace/site.ts'
+import { isSecretName } from '../secrets.ts'
 import { markerOf, type OfRun, type Shell } from '../shell.ts'
 import { prepareLaunch } from './launch.ts'
 import { lackOfSpace } from './prepare.ts'
@@ -40,7 +41,30 @@ export async function performStart(
       { kind: 'run.lost', ...of, reason: neverStarted },
       { kind: 'task.held', project, task, reason: 'disk', detail: lacking },
     ]
+  const missing = lostKeys(record, site)
+  if (missing.length > 0) return signedOut(of, record, missing)
   return begin(shell, { of, record, run, site, signal })
+}
+
+/** Keys that the call had and nobody knows any more: values are kept in memory only (docs/decisions/0014). */
+const lostKeys = (record: Task, { caller }: Site): string[] =>
+  (record.passed?.names ?? []).filter(name => isSecretName(name) && caller[name] === undefined)
+
+function signedOut(of: OfRun, { spec }: Task, missing: string[]): Fact[] {
+  const { project, task, run } = of
+  const evidence = `'${missing.join("', '")}' is not known any more: give it and 'berth run' the task again`
+  return [
+    { kind: 'run.lost', ...of, reason: neverStarted },
+    {
+      kind: 'account.signed-out',
+      engine: spec.engine,
+      account: spec.account ?? '',
+      evidence,
+      project,
+      task,
+      run,
+    },
+  ]
 }
 
 type Ground = { of: OfRun; record: Task; run: Run; site: Site }

@@ -5,6 +5,7 @@ import { dirname } from 'node:path'
 import { type Requests, type Submission, type SubmitAnswer } from '../../core/api.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type Fact, type TaskSpec } from '../../core/event.ts'
+import { accountKey } from '../../core/fleet.ts'
 import { nameProblem, slugOf, uniqueName } from '../../core/names.ts'
 import { redactText } from '../../core/redact.ts'
 import { isGone, keyOf, liveRun, type Task } from '../../core/task.ts'
@@ -12,8 +13,10 @@ import { statusOf } from '../../core/status.ts'
 import { listProblem } from '../../core/tasklist.ts'
 import { warmSupervisors } from '../../process/spawn.ts'
 import { atomicWrite, privateDir } from '../../store/files.ts'
+import { type Environment } from '../../workspace/environment.ts'
 import { requireConsent } from '../configure.ts'
 import { requireGatePrograms } from '../gateprograms.ts'
+import { handedNames } from '../perform/site.ts'
 import { secretValues } from '../secrets.ts'
 import { type Caller } from '../server.ts'
 import { fleetOf, type Shell } from '../shell.ts'
@@ -150,12 +153,12 @@ function factsOf(
 ): Fact[] {
   const { name, spec, digest, sha256, submission, task } = planned
   const of = { project: repo.id, task: name }
-  if (task) return planned.state === 'joined' ? goOnFacts(shell, task) : []
+  if (task) return planned.state === 'joined' ? goOnFacts(shell, task, env) : []
   const bytes = Buffer.byteLength(submission.brief)
   const file = shell.paths.brief(repo.id, name, sha256)
   privateDir(dirname(file))
   atomicWrite(file, submission.brief)
-  const names = [...new Set(configured.policy.pass)].filter(each => env[each] !== undefined)
+  const names = handedNames(spec.engine, configured.policy).filter(each => env[each] !== undefined)
   return [
     {
       kind: 'task.submitted',
@@ -170,8 +173,13 @@ function factsOf(
 }
 
 /** `run` again of a task that rests: it goes on. */
-function goOnFacts(shell: Shell, task: Task): Fact[] {
+function goOnFacts(shell: Shell, task: Task, env: Environment): Fact[] {
   const of = { project: task.project, task: task.name }
+  // Its keys are here again (docs/decisions/0014).
+  shell.passed.put(task.call, env)
+  const { engine, account = '' } = task.spec
+  if (fleetOf(shell).signedOut.has(accountKey(engine, account)))
+    return [{ kind: 'account.signed-in', engine, account, by: 'run' }]
   if (task.stopped !== undefined || task.awaitsResume || task.held !== undefined)
     return [{ kind: 'task.resumed', by: 'run', ...of }]
   const { status } = statusOf(fleetOf(shell), task, shell.loop.clock())
