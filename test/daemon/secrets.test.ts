@@ -1,6 +1,7 @@
 // Which variables are secrets, and facts without any.
 
 import { expect, test } from 'vitest'
+import { type Fact } from '../../src/core/event.ts'
 import { scrubbed } from '../../src/daemon/scrub.ts'
 import { isSecretName, secretValues } from '../../src/daemon/secrets.ts'
 
@@ -43,20 +44,20 @@ test('plain words, numbers and paths are no secrets; passwords in addresses are'
 test('a fact loses every known secret wherever it stands, but what Berth acts on stays exact', () => {
   const secrets = new Set(['ghp_abcdef123'])
   const of = { project: 'p', task: 't' }
-  const failed = {
+  const failed: Fact = {
     kind: 'workspace.failed',
     ...of,
     step: 'setup',
     reason: 'fatal: https://ghp_abcdef123@host/',
     tail: ['a', 'b ghp_abcdef123 c'],
-  } as const
-  const claimed = {
+  }
+  const claimed: Fact = {
     kind: 'workspace.claimed',
     ...of,
     path: '/ghp_abcdef123',
     branch: 'b',
     home: 'h',
-  } as const
+  }
   expect(scrubbed([failed, claimed], secrets)).toEqual([
     { ...failed, reason: 'fatal: https://[redacted]@host/', tail: ['a', 'b [redacted] c'] },
     claimed,
