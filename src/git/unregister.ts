@@ -16,6 +16,11 @@ export type UnregisterRequest = {
   lock: RepositoryLock
   /** Go on over a lock: it is ours, or a person said so. */
   unlock?: boolean
+  /**
+   * The entries as git listed them moments ago. Then no list is asked for here: the folders of the registry are
+   * compared, and the caller asks git once more before it says that all is gone.
+   */
+  known?: readonly WorktreeEntry[]
 }
 
 export type UnregisterOutcome =
@@ -41,8 +46,10 @@ export async function unregister(repo: Repository, request: UnregisterRequest): 
 }
 
 async function takeOut(repo: Repository, request: UnregisterRequest): Promise<UnregisterOutcome> {
-  const before = await listWorktrees(repo)
+  const known = request.known && (await entryAt(request.known, request.path)) ? request.known : undefined
+  const before = known ? { is: 'list' as const, entries: known } : await listWorktrees(repo)
   if (before.is === 'unknown') return { is: 'failed', step: 'list', reason: before.reason }
+  const folders = known ? await registryOf(repo) : []
   const entry = await entryAt(before.entries, request.path)
   if (!entry) {
     const left = await entryDirOf(repo, request.path)
@@ -60,6 +67,7 @@ async function takeOut(repo: Repository, request: UnregisterRequest): Promise<Un
     }
   }
   const result = await remove(repo, entry)
+  if (known) return comparedFolders(repo, request, { folders, result })
   const after = await listWorktrees(repo)
   if (after.is === 'unknown') return { is: 'failed', step: 'verify', reason: after.reason }
   const there = new Set(after.entries.map(each => each.path))
@@ -69,6 +77,31 @@ async function takeOut(repo: Repository, request: UnregisterRequest): Promise<Un
   if (lost) return { is: 'failed', step: 'verify', reason: `another worktree left the list: '${lost.path}'` }
   return { is: 'unregistered', copy: request.trash }
 }
+
+/** The folder of this entry is gone, and no other. */
+async function comparedFolders(
+  repo: Repository,
+  request: UnregisterRequest,
+  { folders, result }: { folders: string[]; result: GitResult },
+): Promise<UnregisterOutcome> {
+  if (await entryDirOf(repo, request.path))
+    return { is: 'failed', step: 'remove', reason: failure(repo, ['worktree remove'], result).message }
+  const after = new Set(await registryOf(repo))
+  const lost = folders.filter(name => !after.has(name))
+  if (lost.length <= 1) return { is: 'unregistered', copy: request.trash }
+  return {
+    is: 'failed',
+    step: 'verify',
+    reason: `other entries left the registry too: '${lost.join("', '")}'`,
+  }
+}
+
+/** Names of the entries' folders. The last entry takes the registry itself along. */
+const registryOf = (repo: Repository): Promise<string[]> =>
+  readdir(join(repo.commonDir, 'worktrees')).catch((error: { code?: string }) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
 
 async function remove(repo: Repository, entry: WorktreeEntry): Promise<GitResult> {
   const at = inDirectory(repo, repo.root)

@@ -15,23 +15,42 @@ export type Inventory = {
   survey: Survey
   /** The work, and the branch's own commits where the branch is to go and its content is nowhere else. */
   losses: Loss[]
-  merged: Merged
 }
 
-/** Looks for everything that would go; the task's own branch stays unless `branch` says otherwise (decision 6). */
+/**
+ * Looks for everything that would go; the task's own branch stays unless `branch` says otherwise (decision 6).
+ * `head`: where HEAD probably is, so that both questions are asked at the same time.
+ */
 export async function takeInventory(
   site: Site,
-  request: { task: TaskName; workspace: WorkspaceRecord; target: string; branch: boolean },
+  request: {
+    task: TaskName
+    workspace: WorkspaceRecord
+    target: string
+    branch: boolean
+    head?: Promise<string | null>
+  },
 ): Promise<Inventory> {
-  const { workspace, task, target } = request
+  const { workspace, task, target, branch } = request
   const worktree = inDirectory(site.repo, workspace.path)
   const folders = site.policy.dependencies.map(({ path }) => path)
-  const survey = await surveyWork(worktree, {
-    rebuildable: [...site.policy.rebuildable, ...folders],
-    known: readLedger(site, task),
-  })
-  const merged = await integrated(site, { tip: survey.head, workspace, target })
-  return { survey, merged, losses: [...survey.losses, ...branchLoss(survey, merged, request)] }
+  const probably = branch
+    ? request.head?.then(async tip => ({ tip, merged: await integrated(site, { tip, workspace, target }) }))
+    : undefined
+  const [survey, early] = await Promise.all([
+    surveyWork(worktree, {
+      rebuildable: [...site.policy.rebuildable, ...folders],
+      known: readLedger(site, task),
+    }),
+    probably,
+  ])
+  if (!branch || survey.branch !== workspace.branch || survey.head === null)
+    return { survey, losses: survey.losses }
+  const known = early?.tip === survey.head ? early.merged : undefined
+  const merged = known ?? (await integrated(site, { tip: survey.head, workspace, target }))
+  if (holdsNothing(merged)) return { survey, losses: survey.losses }
+  const own: Loss = { kind: 'commits', count: Math.max(merged.commits, 1), examples: [survey.head] }
+  return { survey, losses: [...survey.losses, own] }
 }
 
 /** Whether the commit's content is in the target; unknown where there is nothing to ask with. */
@@ -47,16 +66,6 @@ export async function integrated(
 
 /** A branch without commits of its own holds nothing. */
 export const holdsNothing = (merged: Merged): boolean => merged.is || merged.rule === 'empty'
-
-function branchLoss(
-  survey: Survey,
-  merged: Merged,
-  request: { workspace: WorkspaceRecord; branch: boolean },
-): Loss[] {
-  const onIt = survey.branch === request.workspace.branch
-  if (!request.branch || !onIt || survey.head === null || holdsNothing(merged)) return []
-  return [{ kind: 'commits', count: Math.max(merged.commits, 1), examples: [survey.head] }]
-}
 
 export type Saved =
   | { is: 'saved' }

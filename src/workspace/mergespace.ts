@@ -218,10 +218,11 @@ async function setupHolds(at: Git, before: Ran | undefined, now: Ran): Promise<b
 
 /** Manifests and lock files of the usual package managers, and what tells Berth itself what to set up. */
 const namesDependencies = new RegExp(
-  '(^|/)(package\\.json|.*lock(file)?(\\.(json|ya?ml|toml|lock))?|npm-shrinkwrap\\.json|.*\\.lock|requirements[^/]*\\.txt' +
-    '|pyproject\\.toml|setup\\.(py|cfg)|Pipfile|Cargo\\.toml|go\\.(mod|sum|work)|Gemfile|.*\\.gemspec|composer\\.json' +
-    '|pom\\.xml|.*\\.gradle(\\.kts)?|.*\\.(cs|fs|vb)proj|mix\\.exs|\\.gitmodules|\\.worktreeinclude|berth\\.toml' +
-    '|\\.tool-versions|\\.nvmrc|\\.node-version|\\.python-version|rust-toolchain(\\.toml)?|flake\\.nix)$',
+  '(^|/)(package\\.json|npm-shrinkwrap\\.json|.*lock(file)?(\\.(json|ya?ml|toml|lock))?|.*\\.lock' +
+    '|requirements[^/]*\\.txt|pyproject\\.toml|setup\\.(py|cfg)|Pipfile|Cargo\\.toml|go\\.(mod|sum|work)' +
+    '|Gemfile|.*\\.gemspec|composer\\.json|pom\\.xml|.*\\.gradle(\\.kts)?|.*\\.(cs|fs|vb)proj|mix\\.exs' +
+    '|\\.gitmodules|\\.worktreeinclude|berth\\.toml|\\.tool-versions|\\.nvmrc|\\.node-version' +
+    '|\\.python-version|rust-toolchain(\\.toml)?|flake\\.nix)$',
   'i',
 )
 

@@ -3,19 +3,37 @@
 import { lstat, readFile, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type Holder, type Loss, type TaskName, type TeardownMode } from '../core/event.ts'
-import { entryAt, entryDirOf, listWorktrees, resolved, type WorktreeEntry } from '../git/list.ts'
+import { entryAt, entryDirOf, resolved, type WorktreeEntry, type WorktreeList } from '../git/list.ts'
 import { rootOf } from './aside.ts'
 import { type Occupied } from './holders.ts'
-import { type Marker, readMarker, reasonOf, type RunRecord, type Site, type WorkspaceRecord } from './site.ts'
+import {
+  type FoundMarker,
+  type Marker,
+  readMarker,
+  reasonOf,
+  type RunRecord,
+  type Site,
+  type WorkspaceRecord,
+} from './site.ts'
 import { isBelow } from './walker.ts'
 
 export type Refusal = { code: string; reason: string; hint?: string; losses: Loss[]; holders: Holder[] }
 
+/** What the files say, before git is asked. */
+export type OnDisk = {
+  directory: Standing
+  entryDir: string | undefined
+  marker: FoundMarker
+  /** The reason of git's lock, possibly empty. */
+  locked: string | undefined
+}
+
 /** What stands where the record says that the workspace is. */
 export type Found = {
   directory: 'there' | 'absent'
-  entry: WorktreeEntry | undefined
   entryDir: string | undefined
+  main: boolean
+  locked: string | undefined
   marker: Marker | undefined
   /** Wall ms at which it was made, by the marker, else by the record. */
   madeAt: number
@@ -29,63 +47,64 @@ export type Ground = {
   cwd?: string
 }
 
-/** Looks at disk and registry; a refusal where that alone decides (laws 1 to 3). */
-export async function findWorkspace(
-  site: Site,
-  ground: Ground,
-): Promise<{ is: 'found'; found: Found } | { is: 'refused'; refusal: Refusal }> {
-  const { workspace, task } = ground
-  const no = (code: string, reason: string, hint?: string): { is: 'refused'; refusal: Refusal } => ({
-    is: 'refused',
-    refusal: { code, reason, losses: [], holders: [], ...(hint === undefined ? {} : { hint }) },
-  })
-  const [list, entryDir, directory] = await Promise.all([
-    listWorktrees(site.repo),
+/** Looks at files alone. */
+export async function findOnDisk(site: Site, { workspace }: Ground): Promise<OnDisk> {
+  const [entryDir, directory] = await Promise.all([
     entryDirOf(site.repo, workspace.path),
     standing(workspace.path),
   ])
+  if (entryDir === undefined) return { directory, entryDir, marker: { is: 'none' }, locked: undefined }
+  const [marker, locked] = await Promise.all([
+    readMarker(entryDir),
+    readFile(join(entryDir, 'locked'), 'utf8').catch(() => undefined),
+  ])
+  return { directory, entryDir, marker, locked: locked?.trimEnd() }
+}
+
+/** Whether the mark says that this very workspace is ours. */
+export const isMarked = (site: Site, { task }: Ground, { marker }: OnDisk): boolean =>
+  marker.is === 'marker' &&
+  marker.marker.stateId === site.stateId &&
+  marker.marker.project === site.project &&
+  marker.marker.task === task
+
+type Judged = { is: 'found'; found: Found } | { is: 'refused'; refusal: Refusal }
+
+/** Disk and registry together; a refusal where they alone decide (laws 1 to 3). */
+export async function judgeFound(
+  site: Site,
+  ground: Ground,
+  { disk, list }: { disk: OnDisk; list: WorktreeList },
+): Promise<Judged> {
+  const { path, since } = ground.workspace
+  const { directory, entryDir, marker, locked } = disk
+  const no = (code: string, reason: string, hint?: string): Judged => ({
+    is: 'refused',
+    refusal: { code, reason, losses: [], holders: [], ...(hint === undefined ? {} : { hint }) },
+  })
   if (list.is === 'unknown')
     return no('refused', `git cannot list the worktrees: ${list.reason}`, 'git worktree list')
-  if (directory.is === 'unknown')
-    return no('refused', `'${workspace.path}' cannot be looked at: ${directory.reason}`)
+  if (directory.is === 'unknown') return no('refused', `'${path}' cannot be looked at: ${directory.reason}`)
   if (directory.is === 'other')
-    return no('not-ours', `'${workspace.path}' is ${directory.what}, no directory of Berth's own`)
-  const entry = await entryAt(list.entries, workspace.path)
-  const outside = await whyInsane(site, workspace.path, list.entries)
+    return no('not-ours', `'${path}' is ${directory.what}, no directory of Berth's own`)
+  const outside = await whyInsane(site, path, list.entries)
   if (outside !== undefined) return no('not-ours', outside)
-  const found: Found = {
-    directory: directory.is,
-    entry,
-    entryDir,
-    marker: undefined,
-    madeAt: workspace.since,
-  }
+  const entry = await entryAt(list.entries, path)
+  const found = { directory: directory.is, entryDir, main: entry?.main === true, locked }
   if (entryDir === undefined) {
-    if (entry !== undefined)
-      return no(
-        'refused',
-        `git lists '${workspace.path}', but its entry cannot be found`,
-        'git worktree list',
-      )
-    return { is: 'found', found }
+    if (entry === undefined) return { is: 'found', found: { ...found, marker: undefined, madeAt: since } }
+    return no('refused', `git lists '${path}', but its entry cannot be found`, 'git worktree list')
   }
-  const marked = await readMarker(entryDir)
-  if (marked.is !== 'marker')
-    return no(
-      'not-ours',
-      `'${workspace.path}' does not bear Berth's mark${marked.is === 'unreadable' ? `: ${marked.reason}` : ''}`,
-      'git worktree list',
-    )
-  const { marker } = marked
-  if (marker.stateId !== site.stateId || marker.project !== site.project || marker.task !== task)
-    return no(
-      'not-ours',
-      `'${workspace.path}' belongs to another Berth or task ('${marker.task}')`,
-      'berth reconcile',
-    )
-  if ((await resolved(marker.path)) !== (await resolved(workspace.path)))
-    return no('not-ours', `'${workspace.path}' was made at '${marker.path}'`, 'berth reconcile')
-  return { is: 'found', found: { ...found, marker, madeAt: marker.madeAt } }
+  if (marker.is !== 'marker') {
+    const why = marker.is === 'unreadable' ? `: ${marker.reason}` : ''
+    return no('not-ours', `'${path}' does not bear Berth's mark${why}`, 'git worktree list')
+  }
+  const mark = marker.marker
+  if (!isMarked(site, ground, disk))
+    return no('not-ours', `'${path}' belongs to another Berth or task ('${mark.task}')`, 'berth reconcile')
+  if ((await resolved(mark.path)) !== (await resolved(path)))
+    return no('not-ours', `'${path}' was made at '${mark.path}'`, 'berth reconcile')
+  return { is: 'found', found: { ...found, marker: mark, madeAt: mark.madeAt } }
 }
 
 /** A refusal by lock, by a live run, by where `rm` was typed. */
@@ -98,10 +117,9 @@ export async function refusalByUse(site: Site, ground: Ground, found: Found): Pr
     holders: [],
     ...(hint === undefined ? {} : { hint }),
   })
-  if (found.entry?.main === true)
-    return no('not-ours', `'${workspace.path}' is the repository's main worktree`)
-  if (found.entry !== undefined && isForeignLock(found) && !mode.unlock) {
-    const why = (found.entry.locked ?? '') === '' ? 'no reason given' : found.entry.locked
+  if (found.main) return no('not-ours', `'${workspace.path}' is the repository's main worktree`)
+  if (isForeignLock(found) && !mode.unlock) {
+    const why = found.locked === '' ? 'no reason given' : found.locked
     return no('locked', `'${workspace.path}' is locked: ${why}`, `berth rm ${task} --unlock`)
   }
   if (ground.runs.some(({ live }) => live) && !mode.stop)
@@ -119,8 +137,8 @@ export async function refusalByUse(site: Site, ground: Ground, found: Found): Pr
 }
 
 /** A creation of ours that was cut off leaves git's own lock behind (case 19). */
-const isForeignLock = ({ entry, marker }: Found): boolean =>
-  entry !== undefined && entry.locked !== null && !(marker !== undefined && entry.locked === 'initializing')
+const isForeignLock = ({ locked, marker }: Found): boolean =>
+  locked !== undefined && !(marker !== undefined && locked === 'initializing')
 
 /** A person's process that works there, or one that could not be looked at. */
 export function refusalByHolders(ground: Ground, occupied: Occupied): Refusal | undefined {

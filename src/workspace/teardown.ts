@@ -1,15 +1,7 @@
 // Removing a workspace: ten steps, each recorded and verified, each safe to do twice (docs/what-it-deletes.md).
 
 import { lstat } from 'node:fs/promises'
-import {
-  type Fact,
-  type Holder,
-  type Loss,
-  type TaskName,
-  type TeardownMode,
-  type TeardownStep,
-} from '../core/event.ts'
-import { inspectHalfMade } from '../git/half.ts'
+import { type Fact, type Holder, type TeardownStep } from '../core/event.ts'
 import { entryAt, listWorktrees } from '../git/list.ts'
 import { unregister } from '../git/unregister.ts'
 import { platform } from '../platform/platform.ts'
@@ -17,10 +9,11 @@ import { connect } from '../process/link.ts'
 import { emptyTrash, leftSentence, moveAside, recordedTrash, type Trash, trashFor } from './aside.ts'
 import { removeBranch } from './branch.ts'
 import { endAll, lookAround, type Occupied, treeOf } from './holders.ts'
-import { type Inventory, keepReflog, lossesOfEntry, saveInventory, takeInventory } from './keep.ts'
+import { keepReflog, lossesOfEntry, saveInventory } from './keep.ts'
 import {
   type Found,
-  findWorkspace,
+  findOnDisk,
+  judgeFound,
   pointsHere,
   refusalByHolders,
   refusalByLoss,
@@ -29,28 +22,11 @@ import {
   sayLoss,
 } from './refuse.ts'
 import { release } from './release.ts'
-import { holdersFrom, reasonOf, type RunRecord, type Site, type Voice, type WorkspaceRecord } from './site.ts'
+import { refused, said, say, settle, speak, stuck, type TeardownInput, type Work } from './removal.ts'
+import { holdersFrom, reasonOf, type Voice } from './site.ts'
+import { glance, lookAhead, lostEntry, type Stock, takeStock, type View, whereTo } from './view.ts'
 
-export type TeardownInput = Site & {
-  task: TaskName
-  mode: TeardownMode
-  workspace: WorkspaceRecord
-  runs: RunRecord[]
-  /** Where `rm` was typed: a removal from inside the worktree is refused. */
-  cwd?: string
-  /** Recorded by an earlier attempt: fact `workspace.aside`. */
-  trash?: string
-  /** The last commit that Berth recorded for the branch: work at another tip is never deleted with it. */
-  commit?: string
-  /** Short name of the branch that its work lands on; empty if unknown, and then no branch is deleted. */
-  target: string
-  /** Values that must not reach what is kept of the engine's sessions. */
-  secrets?: string[]
-  /** Awake ms for ending processes, for moving aside, for deleting. */
-  killMs?: number
-  asideMs?: number
-  deleteMs?: number
-}
+export type { TeardownInput }
 
 const defaults = { killMs: 30_000, asideMs: 10_000, deleteMs: 300_000 }
 
@@ -72,75 +48,56 @@ export async function teardown(input: TeardownInput, voice: Voice): Promise<Fact
   }
 }
 
-type Work = {
-  input: TeardownInput
-  voice: Voice
-  /** Facts on their way; all are durable before anything is changed. */
-  pending: Promise<void>[]
-  step?: TeardownStep
-  trash?: Trash
-  /** From the marker, where the records do not say. */
-  base?: string
-  target?: string
-  /** Git's own lock of a creation that was cut off: ours to open. */
-  halfMade?: boolean
-  /** Processes of a person that are named and left alone. */
-  named: Holder[]
-}
-
 /** Steps 1 to 7: until git does not know it any more. The fact that ends it early, or undefined. */
 async function takeAway(work: Work): Promise<Fact | undefined> {
   const { input } = work
   work.step = 'refuse'
-  const looked = await findWorkspace(input, input)
+  // Git lists while the files are read and the processes are looked at: a removal is mostly waiting for these.
+  const listing = listWorktrees(input.repo)
+  const disk = await findOnDisk(input, input)
+  const view = lookAhead(work, disk, listing)
+  const list = await listing
+  const looked = await judgeFound(input, input, { disk, list })
   if (looked.is === 'refused') return refused(work, looked.refusal)
   const { found } = looked
   const refusal = await refusalByUse(input, input, found)
   if (refusal !== undefined) return refused(work, refusal)
   const key = `${input.stateId}/${input.project}/${input.task}/${found.madeAt}`
   work.trash = input.trash === undefined ? trashFor(input, input.workspace, key) : recordedTrash(input.trash)
-  work.halfMade = found.entry?.locked === 'initializing'
-  if (found.marker !== undefined)
-    Object.assign(work, { base: found.marker.base, target: found.marker.target })
+  if (list.is === 'list' && found.directory === 'there') work.known = list.entries
   if (found.directory === 'absent') return withoutDirectory(work, work.trash, found)
   if (found.entryDir === undefined && (await pointsHere(input, input.workspace.path)) === undefined)
     return refused(work, notOurs(input))
-  return withDirectory(work, work.trash, found)
+  return withDirectory(work, work.trash, { found, view: view ?? glance(work, disk, found.madeAt) })
 }
 
-/** What stands in the workspace; without an inventory it cannot be saved, only given up. */
-type Stock = { losses: Loss[]; inventory?: Inventory }
-
-async function withDirectory(work: Work, trash: Trash, found: Found): Promise<Fact | undefined> {
+async function withDirectory(
+  work: Work,
+  trash: Trash,
+  { found, view }: { found: Found; view: View },
+): Promise<Fact | undefined> {
   const { input } = work
-  // Processes first: if nothing of ours is alive now, nothing of ours writes while the files are looked at.
-  const first = lookAround(input, { ...input, path: input.workspace.path, since: found.madeAt })
-  work.named = first.named
-  const stock = await takeStock(work, found)
-  const refusal = refusalByHolders(input, first) ?? refusalByLoss(input, stock.losses)
+  const { occupied } = view
+  work.named = occupied.named
+  const stock = await view.stock
+  const refusal = refusalByHolders(input, occupied) ?? refusalByLoss(input, stock.losses)
   if (refusal !== undefined) return refused(work, refusal)
   say(work, 'refuse')
-  const quiet = first.ours.length === 0 && !input.runs.some(({ live }) => live)
-  const last = quiet ? nothingToEnd(work) : await endProcesses(work, found, first)
+  const quiet = occupied.ours.length === 0 && !input.runs.some(({ live }) => live)
+  const last = quiet ? nothingToEnd(work) : await endProcesses(work, found, occupied)
   if (last !== undefined) return last
   work.step = 'save'
-  const kept = await keep(work, quiet ? stock : await takeStock(work, found))
+  const kept = await keep(work, quiet ? stock : await takeStock(work, found.entryDir))
   if (kept !== undefined) return kept
   work.step = 'aside'
   await settle(work)
   const moved = await moveAside(input.workspace.path, trash, input.asideMs ?? defaults.asideMs)
   if (moved.is === 'failed') {
-    const { blocking, named } = lookAround(input, {
-      ...input,
-      path: input.workspace.path,
-      since: found.madeAt,
-    })
-    return stuck(work, 'aside', moved.reason, [...blocking, ...named])
+    const now = lookAround(input, { ...input, path: input.workspace.path, since: found.madeAt })
+    return stuck(work, 'aside', moved.reason, [...now.blocking, ...now.named])
   }
   return takeOut(work, trash)
 }
-
-const lostEntry: Loss = { kind: 'unknown', count: 1, examples: ["git's own entry of it is gone"] }
 
 const notOurs = ({ workspace }: TeardownInput): Refusal => ({
   code: 'not-ours',
@@ -149,33 +106,6 @@ const notOurs = ({ workspace }: TeardownInput): Refusal => ({
   losses: [],
   holders: [],
 })
-
-async function takeStock(work: Work, found: Found): Promise<Stock> {
-  const { input } = work
-  if (found.entryDir === undefined) return { losses: [lostEntry] }
-  const { path, branch } = input.workspace
-  if (input.workspace.base === undefined || found.entry?.locked === 'initializing') {
-    const half = await inspectHalfMade(input.repo, { path, branch, base: found.marker?.base ?? 'HEAD' })
-    if (half.is === 'half') return { losses: lossOfHalf(half.unique) }
-  }
-  const inventory = await takeInventory(input, {
-    ...whereTo(work),
-    task: input.task,
-    branch: input.mode.branch && !input.mode.discard,
-  })
-  return { losses: inventory.losses, inventory }
-}
-
-/** Base and target by the records, else by the marker. */
-function whereTo({ input, base, target }: Work): { workspace: WorkspaceRecord; target: string } {
-  const from = input.workspace.base ?? base
-  const workspace = from === undefined ? input.workspace : { ...input.workspace, base: from }
-  return { workspace, target: (input.target === '' ? target : input.target) ?? '' }
-}
-
-/** Files beyond the beginning of what the commit holds; the deletions that git sees are none (case 19). */
-const lossOfHalf = (unique: string[]): Loss[] =>
-  unique.length === 0 ? [] : [{ kind: 'untracked', count: unique.length, examples: unique.slice(0, 20) }]
 
 function nothingToEnd(work: Work): undefined {
   say(work, 'cancel')
@@ -292,7 +222,8 @@ async function takeOut(work: Work, trash: Trash): Promise<Fact | undefined> {
   work.step = 'unregister'
   const { path } = input.workspace
   const unlock = input.mode.unlock || work.halfMade === true
-  const out = await unregister(input.repo, { path, trash: trash.entry, lock: input.lock, unlock })
+  const known = work.known === undefined ? {} : { known: work.known }
+  const out = await unregister(input.repo, { path, trash: trash.entry, lock: input.lock, unlock, ...known })
   if (out.is === 'failed' || out.is === 'refused') return stuck(work, 'unregister', out.reason, [])
   say(work, 'unregister')
   await settle(work)
@@ -343,42 +274,3 @@ const holdersOf = (path: string): Holder[] => {
   const { ours, tied } = platform.holdersOf(path, {})
   return [...holdersFrom(ours, 'ours'), ...holdersFrom(tied, 'person')]
 }
-
-function say(work: Work, step: TeardownStep, detail?: string): void {
-  const { project, task } = work.input
-  const more = detail === undefined ? {} : { detail }
-  speak(work, { kind: 'teardown.stepped', project, task, step, ...more })
-}
-
-/** Not waited for here: `settle` does that before anything is changed, and there a failure is thrown. */
-function speak(work: Work, fact: Fact): void {
-  const spoken = work.voice.onFact(fact)
-  spoken.catch(() => undefined)
-  work.pending.push(spoken)
-}
-
-function said(work: Work, step: TeardownStep, detail: string): undefined {
-  say(work, step, detail)
-}
-
-async function settle(work: Work): Promise<void> {
-  const pending = work.pending
-  work.pending = []
-  await Promise.all(pending)
-}
-
-const refused = ({ input }: Work, refusal: Refusal): Fact => ({
-  kind: 'teardown.refused',
-  project: input.project,
-  task: input.task,
-  ...refusal,
-})
-
-const stuck = ({ input }: Work, step: string, reason: string, holders: Holder[]): Fact => ({
-  kind: 'workspace.stuck',
-  project: input.project,
-  task: input.task,
-  step,
-  reason,
-  holders,
-})
