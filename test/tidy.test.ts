@@ -134,8 +134,12 @@ test('no test sleeps or retries instead of waiting for a condition', () => {
   expect(complaints).toEqual([])
 })
 
+/** Code alone: comments, and texts of several lines (programs that are written elsewhere), are left out. */
 const withoutComments = (text: string): string =>
-  text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/[^\n]*/g, '$1')
+  text
+    .replace(/= `[^`]*\n[^`]*`/g, '= ``')
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/(^|\s)\/\/[^\n]*/g, '$1')
 
 function longFunctions(path: string): string[] {
   const source = ts.createSourceFile(path, read(path), ts.ScriptTarget.ES2022, true)

@@ -31,7 +31,8 @@ export async function openFilter(
   const run = options.run === undefined ? undefined : runOf(fleet, project?.id, options.run)
   if (options.task !== undefined) requireTask(fleet, project?.id, options.task)
   const query: Query = {
-    ...(project && { project: project.id }),
+    // Facts of the loop and the host belong to no project, and to every timeline.
+    ...(project && options.task !== undefined && { project: project.id }),
     ...(options.task !== undefined && { task: options.task }),
     ...(run !== undefined && { run }),
     ...(since !== undefined && { since }),

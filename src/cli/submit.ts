@@ -50,13 +50,18 @@ export async function submit(io: Io, client: Client, given: Submitting): Promise
 }
 
 function explain(io: Io, { task, state, since, where }: SubmitAnswer['tasks'][number]): void {
-  if (state === 'submitted') return
-  const words = {
-    joined: 'is at work already',
-    landed: 'has landed already',
-    'already-running': 'is running already',
+  const place = `${since ? ` since ${since}` : ''}${where ? ` in '${where}'` : ''}`
+  switch (state) {
+    case 'submitted':
+      return
+    case 'joined':
+      return io.print.note(`'${task}' is at work already${place}; this call goes on with it`)
+    case 'landed':
+      return io.print.note(`'${task}' has landed already${place}`)
+    case 'already-running':
+      io.print.note(`berth: '${task}' is already running${place}`)
+      return io.print.note(`hint: berth show ${task}`)
   }
-  io.print.note(`'${task}' ${words[state]}${since ? ` since ${since}` : ''}${where ? ` in '${where}'` : ''}`)
 }
 
 /** The daemon picks from it what the configuration passes on; values of secrets stay in its memory. */

@@ -73,5 +73,5 @@ export function exitOf(fleet: Fleet, tasks: readonly Task[], clock: Clock): 0 | 
     open.some(
       item => item.project === task.project && (item.task === task.name || item.blocks.includes(task.name)),
     )
-  return tasks.some(isOf) || open.some(({ project }) => project === '') ? 3 : 0
+  return tasks.some(isOf) ? 3 : 0
 }

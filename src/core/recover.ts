@@ -224,7 +224,11 @@ function afterNothing(task: Task, run: Run, verdict: Outcome & { is: 'no-work' }
       evidence,
       ...paths,
     }
-  return { is: 'failed', code: 'no-work', sentence: 'its agent ended without any change', evidence, ...paths }
+  const nothing = 'its agent ended without any change'
+  const stray = verdict.escaped.map(path => `'${path}'`).join(', ')
+  const sentence =
+    stray === '' ? nothing : `${nothing} in its worktree; meanwhile your checkout changed: ${stray}`
+  return { is: 'failed', code: 'no-work', sentence, evidence, ...paths }
 }
 
 // No change is good work if the task says so, or the agent.

@@ -32,7 +32,7 @@ const expected: { [task: string]: [TaskView['status'], TaskView['reasonCode']] }
   leak: ['landed', 'landed'],
 }
 
-/** Makes it all below `dir`, which must be empty. Home and state directory are its own: nothing of the person's is read. */
+/** Makes it all below `dir`, which must be empty; home and state directory are its own, so nobody's are read. */
 export async function makeDemo(dir: string, caller: Environment, node: string): Promise<Demo> {
   const repo = join(dir, 'shop')
   const home = join(dir, 'home')
@@ -160,7 +160,7 @@ function worldOf(caller: Environment, { dir, home }: { dir: string; home: string
   }
 }
 
-/** Files of the state directory, and of what the runs wrote into it, that hold the secret. Copies of the agents do not count. */
+/** Files of the state directory that hold the secret: what the runs wrote, and what Berth recorded of them. */
 function recordedSecret(demo: Demo): string[] {
   const state = join(demo.dir, 'state')
   return readdirSync(state, { recursive: true, withFileTypes: true })

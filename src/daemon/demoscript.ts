@@ -39,7 +39,8 @@ const agents = {
   },
   shout() {
     say('The greeting is there, so I can shout it.')
-    commit('shout.mjs', "import { greet } from './greet.mjs'\\nexport const shout = name => greet(name).toUpperCase()\\n", 'shouting')
+    const shout = 'export const shout = name => greet(name).toUpperCase()'
+    commit('shout.mjs', "import { greet } from './greet.mjs'\\n" + shout + '\\n', 'shouting')
   },
   async rename() {
     say('I rename the shop, and take my time.')

@@ -6,9 +6,11 @@ import { BerthError } from '../core/errors.ts'
 import { type ProjectPolicy } from '../core/config.ts'
 
 const shellOwn = new Set(
-  '. : [ alias bg break case cd command continue do echo eval exec exit export false fg for getopts hash if jobs kill let printf pwd read readonly return set shift source test time times trap true type ulimit umask unset until wait while'.split(
-    ' ',
-  ),
+  (
+    '. : [ alias bg break case cd command continue do echo eval exec exit export false fg for getopts hash if ' +
+    'jobs kill let printf pwd read readonly return set shift source test time times trap true type ulimit umask ' +
+    'unset until wait while'
+  ).split(' '),
 )
 
 /**

@@ -79,11 +79,28 @@ function chosen(
 
 function outputOf(dir: string): string[] {
   try {
-    const { chunks, dropped } = readOutput(dir, 0, outputBytesMax)
-    const lines = shownLines(textOf(chunks))
-    return dropped > 0 ? [`(${dropped} bytes before this were not kept)`, ...lines] : lines
+    const { chunks } = readOutput(dir, 0, outputBytesMax)
+    return partsOf(chunks).flatMap(({ before, part }) => {
+      const lines = shownLines(textOf(part))
+      return before > 0 ? [`(${before} bytes were left out here)`, ...lines] : lines
+    })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
     throw error
   }
+}
+
+type Chunks = ReturnType<typeof readOutput>['chunks']
+
+/** The head and the tail of a flood are apart: each part with the bytes that are missing before it. */
+function partsOf(chunks: Chunks): { before: number; part: Chunks }[] {
+  const parts: { before: number; part: Chunks }[] = []
+  let end = 0
+  for (const chunk of chunks) {
+    const last = parts.at(-1)
+    if (last === undefined || chunk.offset > end) parts.push({ before: chunk.offset - end, part: [chunk] })
+    else last.part.push(chunk)
+    end = chunk.offset + chunk.bytes.length
+  }
+  return parts
 }

@@ -19,5 +19,5 @@ test('a repository without a commit is refused before anything is made', async (
   expect(world.git(repo, 'for-each-ref')).toBe('')
   expect(existsSync(join(repo, '.git/worktrees'))).toBe(false)
   expect(existsSync(`${repo}.berths`)).toBe(false)
-  expect((await world.json<{ tasks: unknown[] }>(['ls', '--all'])).tasks).toEqual([])
+  expect((await world.json<{ tasks: unknown[] }>(['ls', '--all', '--repo', repo])).tasks).toEqual([])
 })

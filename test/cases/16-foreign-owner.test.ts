@@ -16,7 +16,7 @@ test('git’s refusal is passed on in one line with the path and the command tha
 
   const ran = await world.berth(['run', '--name', 't', '--command', 'true', 'go'], { cwd: repo, env })
   expect(ran.code).toBe(2)
-  expect(ran.err).toMatch(/^berth: .*'.*\/repo'.*own/m)
+  expect(ran.err).toMatch(/^berth: '.*\/repo' belongs to another user/m)
   expect(ran.err).toMatch(/^hint: git config --global --add safe\.directory /m)
   expect(readFileSync(join(world.home, '.gitconfig'), 'utf8')).toBe(config)
   expect(existsSync(`${repo}.berths`)).toBe(false)

@@ -21,8 +21,15 @@ test('each brief reaches the agent byte for byte, on stdin and in the file, at t
     `#!/bin/sh\ncat > stdin.got\ncp "$BERTH_PROMPT_FILE" file.got\n`,
   )
   const all = prompts(world.dir)
-  const args = ['run', '--command', agent, '--jobs', '2', '--repo', repo, '--', ...Object.values(all)]
-  expect(await world.berth(args)).toMatchObject({ code: 0 })
+  // As arguments, but for the one that is longer than the system lets an argument be.
+  const { long = '', ...short } = all
+  const args = ['run', '--command', agent, '--jobs', '2', '--repo', repo]
+  expect(await world.berth([...args, '--', ...Object.values(short)])).toMatchObject({ code: 0 })
+  const file = world.write(
+    join(world.dir, 'long.json'),
+    JSON.stringify({ tasks: [{ name: 'long', title: 'long', brief: long }] }),
+  )
+  expect(await world.berth([...args, '-f', file])).toMatchObject({ code: 0 })
   const { tasks } = await world.json<{ tasks: { worktree: string }[] }>(['ls', '--repo', repo])
   const got = (name: string) => tasks.map(task => readFileSync(join(task.worktree, name), 'utf8')).toSorted()
   expect(got('stdin.got')).toEqual(Object.values(all).toSorted())

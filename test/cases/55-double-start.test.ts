@@ -29,7 +29,7 @@ test('retry pressed twice is one attempt', async () => {
   const repo = world.repository('repo', { 'app.txt': 'one\n', 'berth.toml': '[recovery]\nattempts = 1\n' })
   const agent = world.script(
     join(world.dir, 'a.sh'),
-    `#!/bin/sh\necho "$PWD" >> "${world.dir}/started.log"; exit 1\n`,
+    `#!/bin/sh\necho "$PWD" >> "${world.dir}/started.log"; [ "$BERTH_ATTEMPT" = 2 ] && sleep 5; exit 1\n`,
   )
   expect((await world.berth(['run', '--name', 'x', '--command', agent, '--repo', repo, 'once'])).code).toBe(1)
   const both = await Promise.all([
@@ -37,7 +37,10 @@ test('retry pressed twice is one attempt', async () => {
     world.berth(['retry', 'x', '--repo', repo]),
   ])
   expect(both.map(ran => ran.code).toSorted()).toEqual([0, 5])
-  await until('the attempt to end', async () => (await world.task(repo, 'x')).status === 'failed')
+  await until('the second attempt to end', async () => {
+    const { status, attempt } = await world.task(repo, 'x')
+    return status === 'failed' && attempt === 2
+  })
   expect(started(world)).toHaveLength(2)
 })
 
