@@ -6,7 +6,7 @@ import { latestRun, type Task } from '../../core/task.ts'
 import { teardown } from '../../workspace/teardown.ts'
 import { type Voice } from '../../workspace/site.ts'
 import { type Shell } from '../shell.ts'
-import { runRecords, siteOf, workspaceOf } from './site.ts'
+import { runRecords, secretsOf, siteOf, workspaceOf } from './site.ts'
 
 export async function performTeardown(
   shell: Shell,
@@ -31,6 +31,7 @@ export async function performTeardown(
       ...(trash === undefined ? {} : { trash }),
       ...(commit === undefined ? {} : { commit }),
       target: targetOf(record, at.policy?.target),
+      secrets: secretsOf(site, record),
     },
     voice,
   )
