@@ -99,6 +99,9 @@ async function begin(input: DaemonInput, held: Held): Promise<Daemon> {
   if (store.damage) shell.loop.record([{ kind: 'store.damaged', ...store.damage }])
   const abandoned = expireAbandoned(shell)
   watchRoom(shell)
+  shell.loop.onEvent(event => {
+    if (event.kind === 'run.reported' && event.activity === 'working') shell.watch.atWork(event.run)
+  })
   let ended = (): void => {}
   const over = new Promise<void>(resolve => (ended = resolve))
   let ending: Promise<void> | undefined

@@ -17,6 +17,7 @@ export type Watched = OfRun & {
   /** Counted by the earlier runs of the session that it continues. */
   earlier: Usage
   quietMs: number
+  terminal: boolean
   /** Offset up to which the output's facts are recorded. */
   mark: number
   /** Whether its output tells anything while it runs; if not, only its last words are read, at the end. */
@@ -29,6 +30,8 @@ export type Watch = {
   /** Asks a run to end and resolves once its end is recorded; false if it is not watched. */
   stop(run: string, how: { graceMs: number; force: boolean }): Promise<boolean>
   input(run: string, text: string): Promise<boolean>
+  /** It was recorded that a run is at work: its silence counts from now. */
+  atWork(run: string): void
   watches(run: string): boolean
   /** Lets go of all; the runs go on. */
   close(): void
@@ -65,6 +68,8 @@ const connectMs = 5_000
 const lastLinesCount = 20
 const lastWordsBytes = 256 * 1024
 const wordsMax = 300
+const screenLines = 12
+const screenMax = 2_000
 const hunt = { graceMs: 2_000, limitMs: 20_000 }
 
 export function openWatch(input: WatchInput): Watch {
@@ -91,6 +96,7 @@ export function openWatch(input: WatchInput): Watch {
         .get(run)
         ?.link?.input(text)
         .catch(() => false)) ?? false,
+    atWork: run => runs.get(run)?.quiet.reset(),
     watches: run => runs.has(run),
     close: () => {
       for (const attached of runs.values()) {
@@ -133,7 +139,11 @@ function attach(run: Watched, input: WatchInput): Attached {
       wokeAt: input.wokeAt,
       waits: () => input.waits(of),
       cpuMs: async () => (await attached.link?.status().catch(() => undefined))?.cpuMs,
-      lastWords: () => lastLines(dir, undefined, 3).join(' / ').slice(0, wordsMax),
+      terminal: run.terminal,
+      lastWords: () =>
+        run.terminal
+          ? lastLines(dir, 'pty', screenLines).join('\n').slice(0, screenMax)
+          : lastLines(dir, undefined, 3).join(' / ').slice(0, wordsMax),
     }),
   }
   return attached

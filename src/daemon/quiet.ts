@@ -6,6 +6,8 @@ import { type Clock, type OfRun } from './shell.ts'
 export type Quiet = {
   /** The run said something. */
   heard(): void
+  /** Somebody let it go on: its silence counts from now. */
+  reset(): void
   close(): void
 }
 
@@ -26,6 +28,8 @@ export type QuietInput = {
   cpuMs: () => Promise<number | undefined>
   /** What it said last, as a person would see it. */
   lastWords: () => string
+  /** It has a terminal: silent and idle there, it waits for what a person would type (docs/decisions/0029). */
+  terminal: boolean
 }
 
 /** Busy: it used this share of the quiet time or more. */
@@ -40,9 +44,10 @@ export function openQuiet(input: QuietInput): Quiet {
   let told = false
   let closed = false
   let timer: NodeJS.Timeout | undefined
-  const report = (activity: 'quiet' | 'working', note: string): void =>
+  const report = (activity: 'quiet' | 'blocked' | 'working', note: string): void =>
     input.record([{ kind: 'run.reported', ...input.of, activity, note, from: 'clock' }])
   const arm = (ms: number): void => {
+    clearTimeout(timer)
     timer = setTimeout(() => void look(), Math.min(ms, timerMaxMs))
     timer.unref()
   }
@@ -61,6 +66,7 @@ export function openQuiet(input: QuietInput): Quiet {
     }
     told = true
     const words = input.lastWords()
+    if (input.terminal) return report('blocked', words)
     report(
       'quiet',
       `nothing was heard for ${Math.round((now - last) / 1_000)} s${words && `; last: ${words}`}`,
@@ -70,9 +76,12 @@ export function openQuiet(input: QuietInput): Quiet {
   return {
     heard: () => {
       last = input.clock.awake()
-      if (!told) return
+      if (told) report('working', '')
+    },
+    reset: () => {
+      last = input.clock.awake()
+      if (!told || closed) return
       told = false
-      report('working', '')
       arm(input.quietMs)
     },
     close: () => {

@@ -14,10 +14,11 @@ const slackMs = 50
 /** By the time of the last change of what is not committed there; a person who worked meanwhile is named too. */
 export async function escapedPaths({ site, run }: { site: Site; run: Run }): Promise<string[]> {
   const { repo } = site
-  if (repo.bare || !run.began || run.state.phase !== 'over') return []
+  if (repo.bare || run.state.phase !== 'over') return []
   const changes = await changesSince(inDirectory(repo, repo.root), 'HEAD')
   if (changes.is === 'unknown') return []
-  const [from, to] = [run.began.at - slackMs, run.state.ended.since.at + slackMs]
+  // From the claim: the program was at work before its start could be recorded.
+  const [from, to] = [run.claimed.at - slackMs, run.state.ended.since.at + slackMs]
   return changes.paths
     .filter(({ path }) => {
       const at = changedAt(join(repo.root, path))

@@ -171,6 +171,7 @@ export function watch(
     ...input.of,
     engine,
     quietMs: input.site.policy.quietMs,
+    terminal: input.record.spec.pty,
     mark: input.mark,
     earlier: earlierUsage(input.record, input.of.run),
     speaks: engine !== engines.command,

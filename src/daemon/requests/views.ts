@@ -36,7 +36,7 @@ export async function listTasks(
   reader: Reader,
   params: { repo?: string; all: boolean },
 ): Promise<{ tasks: TaskView[] }> {
-  const project = params.repo === undefined ? undefined : (await reader.at(params.repo)).id
+  const project = await projectAt(reader, params.repo)
   const tasks = [...reader.fleet.tasks.values()].filter(
     task => (project === undefined || task.project === project) && isListed(task, params.all),
   )
@@ -60,7 +60,7 @@ export async function listTasks(
 }
 
 export async function listItems(reader: Reader, params: { repo?: string }): Promise<{ items: ItemView[] }> {
-  const project = params.repo === undefined ? undefined : (await reader.at(params.repo)).id
+  const project = await projectAt(reader, params.repo)
   const all = items(reader.fleet, reader.clock)
   return {
     items: all.filter(item => project === undefined || item.project === project || item.project === ''),
@@ -93,9 +93,20 @@ export async function showTask(reader: Reader, params: { repo: string; task: str
 }
 
 export async function listSaved(reader: Reader, params: { repo: string }): Promise<{ saved: SavedView[] }> {
-  const { id } = await reader.at(params.repo)
+  const id = await projectAt(reader, params.repo)
   const tasks = [...reader.fleet.tasks.values()].filter(task => task.project === id)
   return { saved: tasks.flatMap(savedViews).sort((a, b) => (a.at < b.at ? -1 : 1)) }
+}
+
+/** A repository without a commit has no task, and is no mistake to look at. Undefined: every project. */
+async function projectAt(reader: Pick<Reader, 'at'>, dir: string | undefined): Promise<string | undefined> {
+  if (dir === undefined) return undefined
+  try {
+    return (await reader.at(dir)).id
+  } catch (error) {
+    if (error instanceof BerthError && error.code === 'no-commits') return ''
+    throw error
+  }
 }
 
 /** A task by its name. Throws `not-found` with the nearest name. */
