@@ -53,14 +53,14 @@ export async function leasePorts(
   )
 }
 
-/** Gives a workspace's block back. Another owner's lease stays. */
-export function releasePorts(
+/** Gives back whatever a workspace leased. Another owner's lease stays. */
+export async function releasePorts(
   site: Pick<Site, 'stateId' | 'project' | 'runtimeDir'>,
   task: string,
-  ports: number[],
-): void {
-  const base = ports[0]
-  if (base !== undefined) giveBack(leaseDir(site), base, ownerOf(site, task))
+): Promise<void> {
+  const dir = leaseDir(site)
+  const owner = ownerOf(site, task)
+  for (const base of await leasedBy(dir, owner)) giveBack(dir, base, owner)
 }
 
 /** Those of `ports` that somebody listens on. */
@@ -99,7 +99,10 @@ function giveBack(dir: string, base: number, owner: string): void {
 }
 
 async function leasedBy(dir: string, owner: string): Promise<number[]> {
-  const names = await readdir(dir)
+  const names = await readdir(dir).catch((error: { code?: string }) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
   return names
     .flatMap(name => /^(\d+)\.json$/.exec(name)?.[1] ?? [])
     .map(Number)

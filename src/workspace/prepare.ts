@@ -11,7 +11,8 @@ import { copyInto } from './copies.ts'
 import { identityOf } from './environment.ts'
 import { makeHome } from './home.ts'
 import { type Place } from './place.ts'
-import { leasePorts } from './ports.ts'
+import { leasePorts, releasePorts } from './ports.ts'
+import { removeHome } from './release.ts'
 import { runSetup } from './setup.ts'
 import {
   holdersFrom,
@@ -61,9 +62,14 @@ type Step<T> = { is: 'ok'; value: T } | { is: 'end'; facts: Fact[] }
 export async function prepare(input: PrepareInput, voice: Voice): Promise<Fact[]> {
   const { project, task, path, branch, home } = input
   const of = { project, task }
+  // Neither waits for git, nor git for them.
+  const beside = besideWorktree(input)
   const made = await guarded(input, 'create', () => makeWorktree(input, voice))
-  if (made.is === 'end') return made.facts
-  const furnished = await guarded(input, 'home', () => furnish(input, made.value, voice))
+  if (made.is === 'end') {
+    await (await beside).takeBack()
+    return made.facts
+  }
+  const furnished = await guarded(input, 'home', async () => furnish(input, made.value, { beside, voice }))
   if (furnished.is === 'end') return takenBack(input, made.value, furnished.facts)
   const { ports, place, notices } = furnished.value
   const setup = await guarded(input, 'setup', () => setUp(input, place, voice))
@@ -259,15 +265,37 @@ async function clearHalf(
   return { is: 'ok', value: undefined }
 }
 
-type Furnished = { ports: number[]; place: Place; notices: string[] }
+/** Ports and home, made or failed; what was made can be taken back. */
+type Beside = { ports: number[]; error?: unknown; takeBack: () => Promise<void> }
 
-async function furnish(input: PrepareInput, made: Made, voice: Voice): Promise<Step<Furnished>> {
+/** Never rejects: a failure is told where it is needed. */
+async function besideWorktree(input: PrepareInput): Promise<Beside> {
   const { task, path, home, person } = input
-  const [ports, copied] = await Promise.all([
+  const before = await lstat(home).catch(() => undefined)
+  const [ports, made] = await Promise.allSettled([
     leasePorts(input, { task, path, before: input.ports, taken: input.portsTaken }),
-    copyInto(input, task, path),
     makeHome({ home, identity: identityOf(task), git: person.git }),
   ])
+  const takeBack = async (): Promise<void> => {
+    if (input.ports.length === 0) await releasePorts(input, task).catch(() => undefined)
+    if (before === undefined) await removeHome(input, home).catch(() => undefined)
+  }
+  if (ports.status === 'rejected') return { ports: [], error: ports.reason, takeBack }
+  if (made.status === 'rejected') return { ports: ports.value, error: made.reason, takeBack }
+  return { ports: ports.value, takeBack }
+}
+
+type Furnished = { ports: number[]; place: Place; notices: string[] }
+
+async function furnish(
+  input: PrepareInput,
+  made: Made,
+  { beside, voice }: { beside: Promise<Beside>; voice: Voice },
+): Promise<Step<Furnished>> {
+  const { task, path, home } = input
+  const { ports, error } = await beside
+  if (error !== undefined) throw error
+  const copied = await copyInto(input, task, path)
   const names = [...copied.files, ...copied.folders]
   if (names.length > 0) {
     const text = `copied ${names.slice(0, 20).join(', ')}${names.length > 20 ? `, and ${names.length - 20} more` : ''}`

@@ -19,7 +19,7 @@ export async function release(
   request: { task: TaskName; workspace: WorkspaceRecord; runs: RunRecord[]; secrets: string[] },
 ): Promise<{ reason?: string; sessions: number }> {
   const { task, workspace, runs, secrets } = request
-  releasePorts(site, task, workspace.ports)
+  await releasePorts(site, task)
   for (const { run } of runs) await removeTemp(site, run)
   const last = runs.at(-1)
   const sessions =

@@ -16,7 +16,6 @@ export type TakeBack = Site & {
   branch: string
   home: string
   since: number
-  ports: number[]
 }
 
 type Left = { step: string; reason: string; holders: Holder[] }
@@ -51,7 +50,7 @@ export async function takeBack(
     const gone = await emptyTrash(trash, deleteMs)
     if (gone.is === 'left') return { step: 'delete', reason: leftSentence(gone), holders: [] }
     await forgetLedger(input, task)
-    releasePorts(input, task, input.ports)
+    await releasePorts(input, task)
     await removeHome(input, home)
     return undefined
   } catch (error) {

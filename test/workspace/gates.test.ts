@@ -1,6 +1,6 @@
 // Setup commands and gates: exactly one commit, the task's environment, and an end to everything they start.
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type GatePolicy } from '../../src/core/config.ts'
@@ -196,6 +196,7 @@ test('setup runs in the new workspace; its failure takes all of it back and keep
   expect(yard.git(yard.repo, 'for-each-ref') + yard.git(yard.repo, 'worktree', 'list')).toBe(before)
   expect(existsSync(join(yard.root, 'w'))).toBe(false)
   expect(existsSync(site.state.home(site.project, 'w'))).toBe(false)
+  expect(readdirSync(yard.path('run', 'berth-ports'))).toEqual([])
 })
 
 test('a setup that times out is ended with a writer that had left it, and nothing writes on', async () => {

@@ -1,6 +1,15 @@
 // Making workspaces: what a task gets, what is refused, and what a crash leaves.
 
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { execFileSync, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -242,6 +251,8 @@ test('a target that has diverged from its remote is held, and nothing is made', 
   const [fact] = await prepare(yard.input(site, 'login'), makeVoice())
   expect(fact).toMatchObject({ kind: 'task.held', reason: 'diverged' })
   expect(existsSync(join(yard.root, 'login'))).toBe(false)
+  expect(existsSync(site.state.home(site.project, 'login'))).toBe(false)
+  expect(readdirSync(yard.path('run', 'berth-ports'))).toEqual([])
 })
 
 test('the home carries the person’s settings without identity, credentials, signing and hooks', async () => {
