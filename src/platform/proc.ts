@@ -34,7 +34,7 @@ export function makeProcReader(root = '/proc') {
 
   function rowOf(pid: number, bootedAt: number | undefined): Row | undefined {
     const stat = parseStat(small(`${root}/${pid}/stat`))
-    if (!stat || isDead(stat.state)) return undefined
+    if (!stat || isDead(stat.state) || isKernelThread(stat.flags)) return undefined
     return {
       pid: stat.pid,
       ppid: stat.ppid,
@@ -109,10 +109,14 @@ export function parseStat(line: string | undefined) {
     pgid: number(2),
     session: number(3),
     tty: number(4),
+    flags: number(6),
     cpuTicks: number(11) + number(12),
     ticks: number(19),
   }
 }
+
+/** PF_KTHREAD: it holds nothing, belongs to nobody, and what it lacks in /proc is slow to find out. */
+const isKernelThread = (flags: number) => (flags & 0x0020_0000) !== 0
 
 const isDead = (state: string) => state === 'Z' || state === 'X' || state === 'x' || state === ''
 
