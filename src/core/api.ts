@@ -223,7 +223,8 @@ export type Requests = {
     answer: { stopped: string[]; already: string[] }
   }
   retry: {
-    params: { repo: string; tasks: string[]; by: string }
+    /** `askedAt`, wall ms: a task that was retried after it is not retried twice. */
+    params: { repo: string; tasks: string[]; by: string; askedAt?: number }
     answer: { retried: string[]; already: string[] }
   }
   /**

@@ -49,6 +49,7 @@ const insideVerbs: readonly Verb[] = ['ask', 'report', 'ls', 'show', 'status']
 
 /** Finds or makes what answers. Throws `daemon-down`, `daemon-newer`, `inside-run`, `state-*`. */
 export async function openClient(input: ClientInput): Promise<Client> {
+  const askedAt = input.now()
   const dir = await stateDir(input.env)
   const inside = isInside(input.env, stateIdOf(dir))
   const open = (): Promise<Channel> => establish(dir, input, inside)
@@ -82,7 +83,9 @@ export async function openClient(input: ClientInput): Promise<Client> {
     }
   }
   return {
-    call: (verb, params) => request(verb, () => params) as Promise<never>,
+    // Pressed twice it is asked once, however long it took to find a loop.
+    call: (verb, params) =>
+      request(verb, () => (verb === 'retry' ? { askedAt, ...params } : params)) as Promise<never>,
     follow: (params, onEvent) => follow(request, params, onEvent, () => channel),
     close: async how => {
       if (how === 'stop')

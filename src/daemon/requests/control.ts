@@ -78,9 +78,11 @@ async function forceEnd(shell: Shell, task: Task): Promise<void> {
 /** Another attempt; what is at work already is left alone. */
 export async function retryTasks(
   shell: Shell,
-  { repo, tasks: names, by }: Requests['retry']['params'],
+  { repo, tasks: names, by, askedAt }: Requests['retry']['params'],
 ): Promise<Requests['retry']['answer']> {
   const project = await knownProject(shell, repo)
+  const fresh = await refreshProject(shell, repo)
+  // Nothing is waited for from here on: whoever asks at the same moment sees what this one recorded.
   const tasks = names.map(name => taskNamed(fleetOf(shell), project.id, name))
   for (const task of tasks)
     if (isGone(task))
@@ -89,11 +91,9 @@ export async function retryTasks(
         `'${task.name}' is ${statusOf(fleetOf(shell), task, shell.loop.clock()).status} and gone`,
         'berth run "BRIEF"',
       )
-  const fresh = await refreshProject(shell, repo)
-  const [going, again] = [
-    tasks.filter(task => isGoing(shell, task)),
-    tasks.filter(task => !isGoing(shell, task)),
-  ]
+  const done = (task: Task): boolean =>
+    isGoing(shell, task) || (task.retried?.at ?? -Infinity) > (askedAt ?? Infinity)
+  const [going, again] = [tasks.filter(done), tasks.filter(task => !done(task))]
   shell.loop.record([
     ...fresh,
     ...opening(shell, by),
@@ -105,6 +105,7 @@ export async function retryTasks(
 /** A run is alive, or about to be without anyone asking again. */
 function isGoing(shell: Shell, task: Task): boolean {
   if (task.again || liveRun(task) !== undefined) return true
+  if (task.awaitsResume || task.held !== undefined) return false
   const { is } = stageOf(fleetOf(shell), task)
   return (
     is === 'alive' ||
