@@ -1,5 +1,7 @@
 // The repositories that this loop serves: opened once, with what is asked of each only now and then.
 
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { BerthError } from '../core/errors.ts'
 import { type ProjectId } from '../core/event.ts'
 import { type Fleet } from '../core/fleet.ts'
@@ -30,9 +32,15 @@ export function openRepositories(paths: StatePaths): Repositories {
   const known = new Map<ProjectId, Repository>()
   const persons = new Map<string, Kept>()
   const fetches = new Map<ProjectId, FetchState>()
+  const places = new Map<string, { repo: Repository; sign: string }>()
   const at = async (dir: string, caller: Environment): Promise<Repository> => {
+    const key = JSON.stringify([dir, caller.HOME, caller.XDG_CONFIG_HOME])
+    const before = places.get(key)
+    if (before && (await signOf(dir, before.repo)) === before.sign)
+      return { ...before.repo, env: gitEnvironment(caller) }
     const repo = await openRepository(dir, { hooksDir, env: caller })
     known.set(repo.id, repo)
+    places.set(key, { repo, sign: await signOf(dir, repo) })
     return repo
   }
   return {
@@ -54,6 +62,16 @@ export function openRepositories(paths: StatePaths): Repositories {
       return state
     },
   }
+}
+
+/** Changes when the place is another, belongs to another, or its configuration was written: then git is asked again. */
+async function signOf(dir: string, { gitDir, commonDir }: Repository): Promise<string> {
+  const stats = await Promise.all(
+    [dir, gitDir, commonDir, join(commonDir, 'config')].map(path => stat(path).catch(() => undefined)),
+  )
+  return stats
+    .map((one, i) => (one ? [one.dev, one.ino, one.uid, i === 3 ? one.mtimeMs : ''].join(':') : 'none'))
+    .join(' ')
 }
 
 type Kept = { at: number; person: Promise<Person> }

@@ -46,18 +46,14 @@ export async function openRepository(dir: string, options: OpenOptions): Promise
     env: gitEnvironment(options.env),
     hooksDir: options.hooksDir,
   }
-  const [version, common, gitDir, worktree, bare] = await Promise.all([
+  const [version, dirs, worktree] = await Promise.all([
     gitVersion(at),
-    git(at, ['rev-parse', '--path-format=absolute', '--git-common-dir'], asked),
-    git(at, ['rev-parse', '--absolute-git-dir'], asked),
+    askDirs(at),
     git(at, ['rev-parse', '--path-format=absolute', '--show-toplevel'], asked),
-    git(at, ['rev-parse', '--is-bare-repository'], asked),
   ])
-  if (common.code !== 0 || gitDir.code !== 0) throw openFailure(at, common)
-  const commonDir = await realpath(pathFrom(common))
+  const { isBare } = dirs
+  const [commonDir, own] = await Promise.all([realpath(dirs.common), realpath(dirs.own)])
   const here: Git = { ...at, commonDir }
-  const own = await realpath(pathFrom(gitDir))
-  const isBare = bare.out.toString('latin1').startsWith('true')
   if (isBare && own !== commonDir) throw bareWorktree(place, commonDir)
   const settings = await readSettings(here)
   if (settings.is('extensions.worktreeconfig') && settings.all.some(isSharedBare)) {
@@ -79,6 +75,20 @@ export async function openRepository(dir: string, options: OpenOptions): Promise
 }
 
 const asked = { timeoutMs: 30_000 }
+
+/** Where it lies, in one question; a line break in a path makes the answer ambiguous, and then each is asked alone. */
+async function askDirs(at: Git): Promise<{ common: string; own: string; isBare: boolean }> {
+  const questions = ['--is-bare-repository', '--absolute-git-dir', '--git-common-dir']
+  const form = ['rev-parse', '--path-format=absolute']
+  const all = await git(at, [...form, ...questions], asked)
+  if (all.code !== 0) throw openFailure(at, all)
+  const lines = pathFrom(all).split('\n')
+  const [bare = '', own = '', common = ''] =
+    lines.length === questions.length
+      ? lines
+      : await Promise.all(questions.map(async one => pathFrom(await git(at, [...form, one], asked))))
+  return { common, own, isBare: bare === 'true' }
+}
 
 const pathFrom = (result: GitResult): string => pathOf(result.out.subarray(0, -1))
 
