@@ -11,6 +11,7 @@ import { type Base, type Layer, mergeSettings, type Merged } from '../core/polic
 import { checkSettings, type UserSettings } from '../core/settings.ts'
 import { git } from '../git/git.ts'
 import { type Repository } from '../git/open.ts'
+import { tipOf } from '../git/branch.ts'
 import { findTarget } from '../git/target.ts'
 import { platform } from '../platform/platform.ts'
 import { readIfThere } from '../store/files.ts'
@@ -141,8 +142,9 @@ function lenient(text: string | undefined): { [key: string]: unknown } {
 
 /** Undefined: the commit has no berth.toml. */
 async function ofCommit(repo: Repository, branch: string): Promise<Own | undefined> {
-  const tip = await git(repo, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`])
-  const commit = tip.code === 0 ? tip.out.toString('utf8').trim() : await remoteTip(repo, branch)
+  const tip = await tipOf(repo, `refs/heads/${branch}`)
+  if (tip.is === 'unknown') throw new BerthError('git-failed', `git cannot read '${branch}': ${tip.reason}`)
+  const commit = tip.commit ?? (await remoteTip(repo, branch))
   if (commit === undefined) return undefined
   const text = await blob(repo, commit, fileName)
   if (text === undefined) return undefined
@@ -158,8 +160,25 @@ async function remoteTip(repo: Repository, branch: string): Promise<string | und
   return tip.out.toString('utf8').split('\n')[0]?.trim() || undefined
 }
 
+/** What commits hold never changes: asked once while it is asked for again and again. */
+const blobs = new Map<string, Promise<string | undefined>>()
+const blobsMax = 100
+
+function blob(repo: Repository, commit: string, path: string): Promise<string | undefined> {
+  const key = JSON.stringify([repo.commonDir, commit, path])
+  const kept = blobs.get(key) ?? readBlob(repo, commit, path)
+  blobs.delete(key)
+  blobs.set(key, kept)
+  kept.catch(() => blobs.delete(key))
+  for (const oldest of blobs.keys()) {
+    if (blobs.size <= blobsMax) break
+    blobs.delete(oldest)
+  }
+  return kept
+}
+
 /** A file of a commit; undefined if it has none. A failed look is an error, never "it has none". */
-async function blob(repo: Repository, commit: string, path: string): Promise<string | undefined> {
+async function readBlob(repo: Repository, commit: string, path: string): Promise<string | undefined> {
   const listed = await git(repo, ['ls-tree', '-z', commit, '--', path])
   if (listed.code !== 0)
     throw new BerthError('git-failed', `git cannot list '${commit}': ${listed.err.trim()}`)

@@ -11,7 +11,7 @@ import { isAlive, isWaiting } from '../core/run.ts'
 import { latestRun, type Task } from '../core/task.ts'
 import { version } from '../core/version.ts'
 import { platform } from '../platform/platform.ts'
-import { endSpares, installSupervisor } from '../process/spawn.ts'
+import { installSupervisor } from '../process/spawn.ts'
 import { atomicWrite } from '../store/files.ts'
 import { type Lock, takeLock } from '../store/lock.ts'
 import { type StatePaths } from '../store/paths.ts'
@@ -36,6 +36,7 @@ import { watchRoom } from './room.ts'
 import { scrubbed } from './scrub.ts'
 import { type Handle, listen, type Server } from './server.ts'
 import { fleetOf, type Shell } from './shell.ts'
+import { openSpares } from './spares.ts'
 import { openTokens } from './token.ts'
 import { withdrawal } from './withdrawn.ts'
 
@@ -137,6 +138,7 @@ async function begin(input: DaemonInput, held: Held): Promise<Daemon> {
 
 function buildShell(input: DaemonInput, { store, paths, stateId }: Held, ended: AbortSignal): Shell {
   const installation = findInstallation()
+  const supervisorFile = installSupervisor(paths.dir, installation.supervisor, version)
   const runtimeDir = platform.runtimeDir(input.env)
   const windows = platform.name === 'windows'
   const shell: Shell = {
@@ -150,7 +152,8 @@ function buildShell(input: DaemonInput, { store, paths, stateId }: Held, ended: 
     clock: { wall: () => Date.now(), awake: () => shell.loop.clock().awake },
     uuid: randomUUID,
     installation,
-    supervisorFile: installSupervisor(paths.dir, installation.supervisor, version),
+    supervisorFile,
+    spares: openSpares(supervisorFile),
     binDir: placeShim(paths, installation, windows),
     tokens: openTokens(paths),
     passed: openPassed(input.env),
@@ -227,7 +230,7 @@ async function endAll(
   await shell.loop.stop({ reason, limitMs: stopMs })
   shell.watch.close()
   shell.looks.close()
-  endSpares()
+  shell.spares.close()
   await server.close()
   store.close()
   lock.release()

@@ -13,6 +13,7 @@ import { type Calls } from './calls.ts'
 import { type Looks } from './looks.ts'
 import { type Passed } from './passed.ts'
 import { type Repositories } from './repositories.ts'
+import { type Spares } from './spares.ts'
 import { type Tokens } from './token.ts'
 
 export type Clock = {
@@ -46,6 +47,7 @@ export type Shell = {
   store: Store
   loop: Loop
   watch: Watch
+  spares: Spares
   /** Runs whose call was interrupted twice: they are killed at once. */
   forced: Set<RunId>
   /** Where a removal was typed: a removal from inside the worktree is refused. */

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Git, git, reasonOf } from './git.ts'
 import { listWorktrees } from './list.ts'
+import { refTip } from './refs.ts'
 
 export type BranchOutcome = { is: 'deleted' } | { is: 'already' } | { is: 'kept'; reason: string }
 
@@ -32,6 +33,8 @@ export type Tip = { is: 'tip'; commit: string | undefined } | { is: 'unknown'; r
 
 /** The commit of a full ref name; undefined where there is no such ref. */
 export async function tipOf(repo: Git, ref: string): Promise<Tip> {
+  const read = await refTip(repo.commonDir, ref)
+  if (read) return { is: 'tip', commit: read.is === 'found' ? read.value : undefined }
   const result = await git(repo, ['for-each-ref', '--format=%(refname) %(objectname)', ref])
   if (result.code !== 0) return { is: 'unknown', reason: reasonOf(result) }
   const row = result.out

@@ -84,7 +84,8 @@ export function filtersNamed(attributes: string): string[] {
   return [...attributes.matchAll(/(?:^|[ \t])filter=([^\s]+)/gm)].flatMap(match => match[1] ?? [])
 }
 
-function settingsOf(all: Setting[]): Settings {
+/** Settings by name. */
+export function settingsOf(all: Setting[]): Settings {
   const get = (name: string): string | undefined => all.findLast(setting => setting.name === name)?.value
   return { all, get, is: name => isTrue(get(name)) }
 }

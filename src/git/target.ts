@@ -3,7 +3,9 @@
 import { tipOf } from './branch.ts'
 import { type Git, git, reasonOf } from './git.ts'
 import { type Repository } from './open.ts'
+import { symbolicRef } from './refs.ts'
 import { fetchTarget, remoteHead } from './remote.ts'
+import { currentSettings } from './settings.ts'
 
 export type TargetRule = 'config' | 'remote-head' | 'ls-remote' | 'current-branch'
 
@@ -60,14 +62,10 @@ export async function findTarget(
   const notices: string[] = []
   const found = (branch: string, rule: TargetRule): FoundTarget => ({ is: 'target', branch, rule, notices })
   if (policy.target !== null) return found(policy.target.replace(/^refs\/heads\//, ''), 'config')
-  const [known, url] = await Promise.all([
-    git(repo, ['symbolic-ref', '--quiet', `refs/remotes/${remote}/HEAD`]),
-    git(repo, ['config', '--get', `remote.${remote}.url`]),
-  ])
   const prefix = `refs/remotes/${remote}/`
-  const name = known.code === 0 ? known.out.toString('utf8').trimEnd() : ''
+  const name = (await namedBy(repo, `${prefix}HEAD`)) ?? ''
   if (name.startsWith(prefix)) return found(name.slice(prefix.length), 'remote-head')
-  if (url.code === 0) {
+  if (await hasRemote(repo, remote)) {
     const asked = await remoteHead(repo, {
       remote,
       timeoutMs: policy.timeoutMs ?? lsRemoteMs,
@@ -76,15 +74,15 @@ export async function findTarget(
     if (asked.branch !== undefined) return found(asked.branch, 'ls-remote')
     notices.push(`the default branch of '${remote}' could not be asked: ${asked.reason ?? 'no answer'}`)
   }
-  const current = await git(repo, ['symbolic-ref', '--quiet', '--short', 'HEAD'])
-  if (current.code !== 0) {
+  const current = await namedBy(repo, 'HEAD')
+  if (!current?.startsWith('refs/heads/')) {
     return {
       is: 'missing',
       what: `a target branch: HEAD of '${repo.root}' is detached`,
       hint: 'berth config target',
     }
   }
-  const branch = current.out.toString('utf8').trimEnd()
+  const branch = current.slice('refs/heads/'.length)
   notices.push(`the target is the current branch '${branch}': none is configured, and no remote names one`)
   return found(branch, 'current-branch')
 }
@@ -167,12 +165,22 @@ async function namedBase(repo: Repository, base: string): Promise<FoundBase> {
   return { is: 'missing', what: `the revision '${base}'`, hint: `git -C '${repo.root}' log --oneline --all` }
 }
 
+/** What a symbolic ref names; undefined where it names nothing. */
+async function namedBy(repo: Repository, name: string): Promise<string | undefined> {
+  const read = await symbolicRef(repo.commonDir, name)
+  if (read) return read.is === 'found' ? read.value : undefined
+  const asked = await git(repo, ['symbolic-ref', '--quiet', name])
+  return asked.code === 0 ? asked.out.toString('utf8').trimEnd() : undefined
+}
+
+const hasRemote = async (repo: Repository, remote: string): Promise<boolean> =>
+  (await currentSettings(repo)).get(`remote.${remote}.url`) !== undefined
+
 /** Fetches if the last time is long enough ago; those who come meanwhile wait for the same answer. */
 async function refreshed(repo: Repository, request: BaseRequest): Promise<string[]> {
   const { fetch } = request
   if (!fetch) return []
-  const url = await git(repo, ['config', '--get', `remote.${request.remote}.url`])
-  if (url.code !== 0) return []
+  if (!(await hasRemote(repo, request.remote))) return []
   const { state } = fetch
   if (!state.running && (state.at === undefined || fetch.now - state.at >= fetchEveryMs)) {
     state.at = fetch.now

@@ -6,12 +6,13 @@ import { BerthError, type ErrorCode } from '../core/errors.ts'
 import { foldName } from '../core/names.ts'
 import { deleteBranch } from './branch.ts'
 import { fillWorktree, filterProblem, isThere, noticesOf, runPostCheckout } from './checkout.ts'
-import { readSettings, type Settings } from './config.ts'
+import { type Settings } from './config.ts'
 import { dropEntry } from './entry.ts'
 import { failure, type Git, git, type GitResult, inDirectory, ok, reasonOf } from './git.ts'
 import { entryAt, entryDirOf, listWorktrees, resolved } from './list.ts'
 import { type Repository } from './open.ts'
 import { isWithin } from './path.ts'
+import { currentSettings } from './settings.ts'
 
 /** One at a time per repository, over processes (docs/decisions/0037). Injected: git may not import the store. */
 export type RepositoryLock = <T>(commonDir: string, fn: () => Promise<T>) => Promise<T>
@@ -74,7 +75,7 @@ export async function addWorktree(repo: Repository, request: AddRequest): Promis
   if (refusal) return refusal
   const made: Made = { path: false }
   try {
-    const settings = await readSettings(repo)
+    const settings = await currentSettings(repo)
     const problem = await filterProblem(repo, { settings, commit: request.commit })
     if (problem) return refused('filter', problem.code, problem.message, problem.hint ?? '')
     const branch = await claimBranch(repo, request, made)

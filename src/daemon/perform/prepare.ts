@@ -6,7 +6,6 @@ import { type Effect } from '../../core/effect.ts'
 import { type Fact } from '../../core/event.ts'
 import { type Task } from '../../core/task.ts'
 import { platform } from '../../platform/platform.ts'
-import { warmSupervisors } from '../../process/spawn.ts'
 import { prepare, type Start } from '../../workspace/prepare.ts'
 import { type Voice } from '../../workspace/site.ts'
 import { fleetOf, type Shell } from '../shell.ts'
@@ -24,7 +23,7 @@ export async function performPrepare(
   const { project, task } = effect
   if (lacking !== undefined) return [{ kind: 'task.held', project, task, reason: 'disk', detail: lacking }]
   // A supervisor takes longer to start than most workspaces to be made.
-  warmSupervisors(1, { supervisorFile: shell.supervisorFile })
+  shell.spares.expect(1)
   const { path, branch, home } = workspace
   return prepare(
     {

@@ -84,6 +84,7 @@ async function begin(shell: Shell, ground: Ground & { signal: AbortSignal }): Pr
     if (signal.aborted) return []
     return [refused(of, started.missing ? 'engine-missing' : 'exit', started.reason)]
   }
+  shell.spares.used()
   watch(shell, {
     of,
     record,

@@ -11,7 +11,6 @@ import { redactText } from '../../core/redact.ts'
 import { isGone, keyOf, liveRun, type Task } from '../../core/task.ts'
 import { statusOf } from '../../core/status.ts'
 import { listProblem } from '../../core/tasklist.ts'
-import { warmSupervisors } from '../../process/spawn.ts'
 import { atomicWrite, privateDir } from '../../store/files.ts'
 import { type Environment } from '../../workspace/environment.ts'
 import { requireConsent } from '../configure.ts'
@@ -41,7 +40,7 @@ export async function submit(shell: Shell, params: Params, caller: Caller): Prom
   // From here on nothing waits: what is found free is taken before anyone else can ask.
   const plan = planOf(shell, { ...params, project: repo.id }, specs, caller)
   const fresh = plan.filter(each => each.state === 'submitted')
-  if (fresh.length > 0) warmSupervisors(Math.min(fresh.length, fleetOf(shell).limits.jobs, warmMax), shell)
+  if (fresh.length > 0) shell.spares.expect(Math.min(fresh.length, fleetOf(shell).limits.jobs))
   shell.passed.put(params.call, env)
   shell.loop.record([
     ...projectFacts(shell, opened),
@@ -57,9 +56,6 @@ export async function submit(shell: Shell, params: Params, caller: Caller): Prom
   shell.calls.attend(caller, params.call, keys, plan.length - mine.length)
   return { tasks: plan.map(each => answerOf(each)) }
 }
-
-/** Supervisors that are started ahead: more would only fight for the processors. */
-const warmMax = 8
 
 type Planned = {
   submission: Submission
