@@ -85,13 +85,7 @@ async function begin(shell: Shell, ground: Ground & { signal: AbortSignal }): Pr
     return [refused(of, started.missing ? 'engine-missing' : 'exit', started.reason)]
   }
   shell.spares.used()
-  watch(shell, {
-    of,
-    record,
-    site,
-    mark: 0,
-    ...(launch.session === undefined ? {} : { session: launch.session }),
-  })
+  // It is watched once its start is recorded (adopt.ts): nothing of it is ever recorded before.
   return [
     {
       kind: 'run.started',
@@ -130,7 +124,6 @@ async function adopt(shell: Shell, { of, record, site }: Ground): Promise<Fact[]
       return [{ kind: 'run.lost', ...of, reason: 'it was being started when Berth was killed' }]
     case 'spawned': {
       const base = record.workspace?.phase === 'ready' ? await baseOf(site, record.workspace) : ''
-      watch(shell, { of, record, site, mark: 0 })
       return [
         {
           kind: 'run.started',
