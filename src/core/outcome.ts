@@ -29,7 +29,7 @@ export type Outcome =
       /** Berth committed the agent's uncommitted work (reasonCode `uncommitted-work`). */
       uncommitted: boolean
       /** Paths that Berth must not commit by itself (docs/decisions/0020): an item `decide`. */
-      withheld: { path: string; why: 'large' | 'secret' | 'ledger' | 'operation' }[]
+      withheld: { path: string; why: 'large' | 'secret' | 'ledger' | 'operation' | 'nested' }[]
     }
   | { is: 'no-work'; denied: string[]; escaped: string[] }
   | {

@@ -117,8 +117,12 @@ function blockOf(failure: Landing, tries: number): Block {
       return { code: 'protected', sentence, evidence: pathsOf(failure.paths) }
     }
     case 'branch-moved': {
-      const sentence = `its branch was moved: it is at '${failure.found}', not at '${failure.expected}'`
-      return { code: 'decide', sentence, evidence: commits([failure.found]) }
+      const was = failure.expected.slice(0, 10)
+      const sentence =
+        failure.found === ''
+          ? `its branch is gone; it was verified at ${was}`
+          : `its branch was moved: it is at ${failure.found.slice(0, 10)}, and was verified at ${was}`
+      return { code: 'decide', sentence, evidence: commits([failure.found || failure.expected]) }
     }
     case 'conflict':
     case 'gate':

@@ -202,7 +202,9 @@ function landingOf(failure: Landing): string {
     case 'protected':
       return `it changes protected paths: ${list(failure.paths)}`
     case 'branch-moved':
-      return `its branch was moved from ${short(failure.expected)} to ${short(failure.found)}`
+      return failure.found === ''
+        ? `its branch is gone; it was at ${short(failure.expected)}`
+        : `its branch was moved from ${short(failure.expected)} to ${short(failure.found)}`
     case 'failed':
       return `landing could not be done: ${failure.step}: ${failure.reason}`
   }

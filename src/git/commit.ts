@@ -13,7 +13,7 @@ import { withTempFolder } from './temp.ts'
 
 export type Identity = { name: string; email: string }
 
-export type Withheld = { path: string; why: 'large' | 'secret' | 'ledger' | 'operation' }
+export type Withheld = { path: string; why: 'large' | 'secret' | 'ledger' | 'operation' | 'nested' }
 
 export type CommitRequest = {
   identity: Identity
@@ -41,8 +41,8 @@ const maxFileBytes = 5_000_000
 
 /**
  * Commits what is left in a worktree, hooks off, as `identity` (docs/decisions/0020). The agent's index then agrees
- * with the new commit; what was withheld stays as it was. Nested repositories stay what they are. Throws BerthError
- * (git-failed, git-busy).
+ * with the new commit; what was withheld stays as it was: nested repositories and what is inside submodules too. Throws
+ * BerthError (git-failed, git-busy).
  */
 export async function commitLeft(worktree: Git, request: CommitRequest): Promise<CommitLeft> {
   const gitDir = await gitDirOf(worktree.dir)
@@ -53,12 +53,12 @@ export async function commitLeft(worktree: Git, request: CommitRequest): Promise
   if (status.is === 'unknown') {
     throw new BerthError('git-failed', `'${worktree.dir}' cannot be read: ${status.reason}`)
   }
-  const left = leftPaths(status)
+  const { left, nested } = leftPaths(status)
   const { head } = status
-  const nothing = (withheld: Withheld[], notices: string[] = []): CommitLeft => ({
+  const nothing = (more: Withheld[], notices: string[] = []): CommitLeft => ({
     commit: headOrThrow(worktree, head),
     files: 0,
-    withheld,
+    withheld: [...more, ...nested],
     notices,
   })
   if (left.length === 0) return nothing([])
@@ -70,15 +70,20 @@ export async function commitLeft(worktree: Git, request: CommitRequest): Promise
   const commit = await commitPaths(worktree, { request, head, paths })
   if (commit === undefined) return nothing(withheld, notices)
   await updateIndex(worktree, paths, { lockMs: 2_000 })
-  return { commit, files: paths.length, withheld, notices }
+  return { commit, files: paths.length, withheld: [...withheld, ...nested], notices }
 }
 
-/** Everything that differs, but repositories inside and submodules that are only dirty inside. */
-function leftPaths(status: Status): string[] {
+/** Everything that differs; repositories inside and submodules that are only dirty inside hold work of their own. */
+function leftPaths(status: Status): { left: string[]; nested: Withheld[] } {
   const isOwn = (entry: StatusEntry): boolean =>
     entry.submodule === 'N...' || entry.submodule[1] === 'C' || entry.index !== '.'
+  const isRepository = (path: string): boolean => path.endsWith('/')
   const changed = status.changed.filter(isOwn).map(entry => entry.path)
-  return [...changed, ...status.untracked.filter(path => !path.endsWith('/'))]
+  const inside = status.changed.filter(entry => !isOwn(entry)).map(entry => entry.path)
+  return {
+    left: [...changed, ...status.untracked.filter(path => !isRepository(path))],
+    nested: [...inside, ...status.untracked.filter(isRepository)].map(path => ({ path, why: 'nested' })),
+  }
 }
 
 async function commitPaths(

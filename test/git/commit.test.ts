@@ -123,7 +123,8 @@ test('a nested repository is not swallowed as a link', async () => {
   world.git(world.dir, 'init', '-q', join(wt, 'inner'))
   world.commit(join(wt, 'inner'), 'c', { 'f.txt': 'f' })
   writeFileSync(join(wt, 'a.txt'), '2\n')
-  expect((await commit()).files).toBe(1)
+  const left = await commit()
+  expect([left.files, left.withheld]).toEqual([1, [{ path: 'inner/', why: 'nested' }]])
   expect(world.git(wt, 'status', '--porcelain')).toBe('?? inner/')
 })
 

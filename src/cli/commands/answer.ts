@@ -1,6 +1,8 @@
 // `berth answer`: answers an item; the agent gets it.
 
+import { type ItemView } from '../../core/api.ts'
 import { BerthError } from '../../core/errors.ts'
+import { type Client } from '../../daemon/client.ts'
 import { type Command, person, withClient } from '../io.ts'
 
 export const answer: Command<{ decline?: boolean }> = async (io, { args, options }) => {
@@ -15,13 +17,20 @@ export const answer: Command<{ decline?: boolean }> = async (io, { args, options
   }
   const given = options.decline ? null : text
   const repo = options.repo ?? io.cwd
-  const { item: answered } = await withClient(io, { need: 'write' }, async client => {
-    if (given !== '') return client.call('answer', { repo, item, answer: given, by: person })
-    throw await howToAnswer(await client.call('inbox', {}), item)
+  const { answered, resting } = await withClient(io, { need: 'write' }, async client => {
+    if (given === '') throw await howToAnswer(await client.call('inbox', {}), item)
+    const { item: answered } = await client.call('answer', { repo, item, answer: given, by: person })
+    return { answered, resting: await isResting(client, answered) }
   })
   if (options.json) io.print.json({ berth: 1, item: answered })
   else io.print.out(`answered '${answered.id}'${answered.task === null ? '' : ` of '${answered.task}'`}`)
+  if (resting) io.print.note('hint: berth resume')
   return 0
+}
+
+/** The answer is recorded, but nothing that it allows is begun: no loop that may start something is there. */
+async function isResting(client: Client, { task }: ItemView): Promise<boolean> {
+  return task !== null && (await client.call('status', {})).admission === 'closed'
 }
 
 /** Without an answer: what could be one. */

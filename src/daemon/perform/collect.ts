@@ -1,5 +1,7 @@
 // Effect `collect`: after a run its tree is ended, its worktree is looked at, and what it left is committed.
 
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Effect } from '../../core/effect.ts'
 import { type Fact } from '../../core/event.ts'
 import { type Outcome, type RunEnd } from '../../core/outcome.ts'
@@ -47,8 +49,7 @@ export async function performCollect(
   const worktree = inDirectory(site.repo, ground.path)
   const changes = await changesSince(worktree, base, { signal: voice.signal })
   if (voice.signal.aborted) return []
-  if (changes.is === 'unknown')
-    return [collected(of, { is: 'unknown', step: 'changes', reason: changes.reason })]
+  if (changes.is === 'unknown') return [collected(of, unseen(ground, changes.reason))]
   const outcome = await outcomeOf(ground, changes, base)
   const facts = await workFacts(ground, changes, base, outcome.is === 'done' ? outcome.commit : undefined)
   return [...facts, collected(of, outcome)]
@@ -70,6 +71,17 @@ async function endTree({ shell, site, record, run, path }: Ground): Promise<stri
   const left = [...marked.left, ...more.left]
   if (left.length === 0) return undefined
   return `cannot end ${left.map(({ pid, command }) => `${pid} '${command.slice(0, 80)}'`).join(', ')}`
+}
+
+/** Git could not look: because there is no worktree any more, or for a reason that may pass. */
+function unseen({ run, record, path }: Ground, reason: string): Outcome {
+  if (existsSync(join(path, '.git'))) return { is: 'unknown', step: 'changes', reason }
+  if (run.state.phase === 'over' && run.state.why !== undefined) return { is: 'stopped', why: run.state.why }
+  const gone = existsSync(path)
+    ? `the '.git' file of its worktree '${path}' is gone`
+    : `its worktree '${path}' is gone`
+  const kept = `${gone}; what it committed is kept by git: remove the task, and run it again under its name`
+  return { is: 'failed', reason: kept, evidence: `${record.name}: ${reason}`, transient: false, escaped: [] }
 }
 
 async function outcomeOf(ground: Ground, changes: Counted, base: string): Promise<Outcome> {

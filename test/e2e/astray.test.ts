@@ -1,0 +1,70 @@
+// Agents that treat their worktree in ways nobody asked for: what becomes of the task is said, and nothing is lost.
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { makeWorld, until } from '../fixtures/berth.ts'
+
+const runs = (command: string): string[] => [
+  'run',
+  '--land',
+  'auto',
+  '--name',
+  't',
+  '--command',
+  command,
+  'do it',
+]
+
+test('a repository that an agent left inside its worktree is a decision, not work that keeps changing', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const agent = 'echo x >new; git init -q sub && cd sub && echo y >y && git add -A && git commit -qm y'
+  const ran = await world.berth(runs(agent), { cwd: repo })
+  expect(ran.code).toBe(3)
+  const [item] = await world.items(repo)
+  expect(item).toMatchObject({ kind: 'decide', evidence: [{ kind: 'nested', text: 'sub/' }] })
+  const gone = await world.berth(['rm', 't'], { cwd: repo })
+  expect([gone.code, gone.err]).toEqual([3, expect.stringContaining('nested repositories')])
+  await world.berth(['resume'], { cwd: repo })
+  await world.berth(['answer', item?.id ?? '', 'go-on'], { cwd: repo })
+  const ready = await until('the answer to be followed', async () => {
+    const task = await world.task(repo, 't')
+    return task.status === 'ready' && task.reasonCode === 'uncommitted-work' && task
+  })
+  expect(ready.changes.files).toBeGreaterThan(0)
+  expect(world.git(repo, 'ls-tree', '-r', '--name-only', 'berth/t')).toBe('app.txt\nnew\n')
+})
+
+test.each([
+  ['deleted its worktree', 'rm -rf "$PWD"', 'its worktree'],
+  [
+    'had git remove its worktree',
+    'cd /; git -C "$BERTH_REPO" worktree remove --force "$OLDPWD"',
+    'its worktree',
+  ],
+  ["deleted its worktree's link to the repository", 'rm .git', "the '.git' file of its worktree"],
+])('an agent that %s has failed, and its commits are there under its name', async (_what, deed, told) => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const agent = `[ -e new ] || { echo x >new; git add -A; git commit -qm new; ${deed}; }`
+  const ran = await world.berth(runs(agent), { cwd: repo })
+  expect(ran.code).toBe(1)
+  const task = await world.task(repo, 't')
+  expect([task.status, task.reason]).toEqual(['failed', expect.stringContaining(`${told} '`)])
+  expect(task.reason).toContain('remove the task, and run it again under its name')
+  expect((await world.berth(['rm', 't', '--discard'], { cwd: repo })).code).toBe(0)
+  const again = await world.berth([...runs('echo more >more'), '--gate', 'test -e new'], { cwd: repo })
+  expect([again.code, again.err]).toEqual([0, expect.stringContaining('landed')])
+  expect(existsSync(join(repo, 'new')) && existsSync(join(repo, 'more'))).toBe(true)
+})
+
+test('a branch that an agent renamed away is said to be gone, and an answer that rests says how it goes on', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const agent = 'echo x >new; git add -A; git commit -qm new; git branch -m mine'
+  const ran = await world.berth(runs(agent), { cwd: repo })
+  expect([ran.code, ran.err]).toEqual([3, expect.stringContaining('its branch is gone; it was verified at ')])
+  const answered = await world.berth(['answer', 't', 'take'], { cwd: repo })
+  expect([answered.code, answered.err]).toEqual([0, expect.stringContaining('hint: berth resume')])
+})
