@@ -104,13 +104,15 @@ function changesOf(task: Task): TaskView['changes'] {
   return { files, insertions, deletions, dirty: null }
 }
 
+/** Of a removal that goes on: nothing stopped it. */
+export const beingRemoved = 'it is being removed'
+
 function removalOf({ removal, workspace }: Task): TaskView['removal'] {
   if (removal?.phase === 'stuck')
     return { step: removal.step, reason: removal.reason, holders: removal.holders }
   if (removal?.phase === 'refused' && removal.mode.by === 'landing')
     return { step: 'refuse', reason: removal.reason, holders: removal.holders }
-  if (removal?.phase === 'asked')
-    return { step: removal.step ?? 'refuse', reason: 'it is being removed', holders: [] }
+  if (removal?.phase === 'asked') return { step: removal.step ?? 'refuse', reason: beingRemoved, holders: [] }
   if (workspace?.phase === 'stuck')
     return { step: workspace.step, reason: workspace.reason, holders: workspace.holders }
   return null

@@ -1,6 +1,7 @@
 // `berth ls`: every task on one line, with its status and the reason for it.
 
 import { type TaskView } from '../../core/api.ts'
+import { beingRemoved } from '../../core/views.ts'
 import { age } from '../../core/quantity.ts'
 import { table, visible } from '../columns.ts'
 import { type Command, type Io, repoOf, withClient } from '../io.ts'
@@ -45,6 +46,7 @@ function printTasks(io: Io, tasks: TaskView[]): void {
 
 /** The reason; a removal that did not come to its end is more urgent. */
 function reasonOf(task: TaskView): string {
+  if (task.removal?.reason === beingRemoved) return `${beingRemoved} (${task.removal.step})`
   if (task.removal) return `removal stopped at '${task.removal.step}': ${task.removal.reason}`
   return task.until === null ? task.reason : `${task.reason} (until ${task.until.slice(0, 16)}Z)`
 }
