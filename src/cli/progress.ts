@@ -37,7 +37,9 @@ export async function watch(io: Io, client: Client, { call, repo, names, json }:
   if (json) io.print.json({ kind: 'summary', tasks: mine, exit })
   else {
     const { items } = await client.call('inbox', { repo })
-    const needed = items.some(item => mine.some(task => task.task === item.task))
+    const needed = items.some(item =>
+      mine.some(({ task }) => task === item.task || item.blocks.includes(task)),
+    )
     sumUp(io, mine, needed)
   }
   return exit

@@ -300,6 +300,13 @@ function wantsStart(fleet: Fleet, task: Task): boolean {
   return (stage.is === 'queued' || stage.is === 'again' || stage.is === 'held') && !task.awaitsResume
 }
 
+/** What a closed admission keeps from going on: starts, gates, and landings that were asked for. */
+function wantsRoom(fleet: Fleet, task: Task): boolean {
+  const stage = stageOf(fleet, task)
+  const lands = stage.is === 'ready' && stage.wanted && stage.block === undefined
+  return lands || stage.is === 'preparing' || stage.is === 'verifying' || wantsStart(fleet, task)
+}
+
 function ofAccounts(fleet: Fleet): Item[] {
   const found: Item[] = []
   for (const { engine, account, evidence, since, key } of fleet.signedOut.values()) {
@@ -328,7 +335,7 @@ function ofFleet(fleet: Fleet, clock: Clock): Item[] {
   const now: Moment = fleet.last ?? { seq: 0, at: clock.wall, awake: clock.awake }
   if (fleet.closedBy === 'disk') {
     const blocks = [...liveTasks(fleet)]
-      .filter(task => wantsStart(fleet, task) && shut(fleet, task) !== undefined)
+      .filter(task => wantsRoom(fleet, task) && shut(fleet, task) !== undefined)
       .map(({ name }) => name)
     found.push({
       id: 'disk',

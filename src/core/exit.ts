@@ -71,7 +71,10 @@ export function exitOf(fleet: Fleet, tasks: readonly Task[], clock: Clock): 0 | 
   const open = items(fleet, clock)
   const isOf = (task: Task): boolean =>
     open.some(
-      item => item.project === task.project && (item.task === task.name || item.blocks.includes(task.name)),
+      item =>
+        // An item of the whole fleet, like a full disk, is of no project.
+        (item.project === task.project || item.project === '') &&
+        (item.task === task.name || item.blocks.includes(task.name)),
     )
   return tasks.some(isOf) ? 3 : 0
 }

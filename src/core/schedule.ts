@@ -39,6 +39,8 @@ export function shut(fleet: Fleet, task: Task): Obstacle | undefined {
     return person('host-restarted', 'the machine was restarted; it goes on with `berth resume`')
   }
   if (fleet.admission === 'closed') {
+    if (fleet.closedBy === 'disk')
+      return person('disk', 'the disk was full; nothing is started until `berth resume`')
     return person('closed', 'nothing is started until `berth resume`')
   }
   return undefined
