@@ -3,7 +3,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { BerthError } from '../core/errors.ts'
-import { type ProjectPolicy } from '../core/config.ts'
+import { type GatePolicy } from '../core/config.ts'
 
 const shellOwn = new Set(
   (
@@ -18,13 +18,13 @@ const shellOwn = new Set(
  * judged: what a shell would still change, a builtin, or a path that setup may make is left to the run.
  */
 export function requireGatePrograms(
-  policy: Pick<ProjectPolicy, 'gates'>,
+  gates: readonly Pick<GatePolicy, 'name' | 'run'>[],
   env: { [name: string]: string | undefined },
 ): void {
-  for (const gate of policy.gates) {
+  for (const gate of gates) {
     const program = programOf(gate.run)
     if (program === undefined || isThere(program, env)) continue
-    const hint = `install '${program}', or change the gate in berth.toml`
+    const hint = `install '${program}', or change the gate`
     throw new BerthError(
       'gate-missing',
       `the gate '${gate.name}' needs '${program}', which is not installed`,

@@ -78,8 +78,8 @@ export async function findTarget(
   if (!current?.startsWith('refs/heads/')) {
     return {
       is: 'missing',
-      what: `a target branch: HEAD of '${repo.root}' is detached`,
-      hint: 'berth config target',
+      what: `there is no target branch: HEAD of '${repo.root}' is detached, and none is configured`,
+      hint: `git -C '${repo.root}' switch BRANCH`,
     }
   }
   const branch = current.slice('refs/heads/'.length)
@@ -99,7 +99,7 @@ export async function resolveBase(repo: Repository, request: BaseRequest): Promi
   if (remote.is === 'unknown') return remote
   const missing: FoundBase = {
     is: 'missing',
-    what: `the target branch '${request.target}'`,
+    what: `there is no target branch '${request.target}'`,
     hint: `git -C '${repo.root}' branch --all`,
   }
   const remoteFirst = request.mode !== 'local'
@@ -148,7 +148,7 @@ export async function targetMove(
 }
 
 /** A revision that a person named: a branch before a tag of the same name. */
-async function namedBase(repo: Repository, base: string): Promise<FoundBase> {
+export async function namedBase(repo: Repository, base: string): Promise<FoundBase> {
   for (const name of [`refs/heads/${base}`, `refs/remotes/${base}`, `refs/tags/${base}`, base]) {
     const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`]
     const result = await git(repo, args)
@@ -162,7 +162,8 @@ async function namedBase(repo: Repository, base: string): Promise<FoundBase> {
       }
     }
   }
-  return { is: 'missing', what: `the revision '${base}'`, hint: `git -C '${repo.root}' log --oneline --all` }
+  const hint = `git -C '${repo.root}' log --oneline --all`
+  return { is: 'missing', what: `there is no revision '${base}'`, hint }
 }
 
 /** What a symbolic ref names; undefined where it names nothing. */

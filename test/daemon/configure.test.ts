@@ -181,14 +181,14 @@ test.each([
 ])('the program of the gate %j is %j', (line, program) => expect(programOf(line)).toBe(program))
 
 test('a gate whose program is missing is refused before anything runs', async () => {
-  const gate = (run: string) => ({ gates: [{ name: 'tests', run, timeoutMs: 1, mayWrite: false }] })
+  const gate = (run: string) => [{ name: 'tests', run }]
   const missing = refusal(
     Promise.resolve().then(() => requireGatePrograms(gate('no-such-program x'), world.env)),
   )
   expect(await missing).toEqual({
     code: 'gate-missing',
     message: "the gate 'tests' needs 'no-such-program', which is not installed",
-    hint: "install 'no-such-program', or change the gate in berth.toml",
+    hint: "install 'no-such-program', or change the gate",
   })
   expect(() => requireGatePrograms(gate('git status'), world.env)).not.toThrow()
   expect(() => requireGatePrograms(gate('/no/such/program'), world.env)).toThrow(BerthError)

@@ -149,7 +149,7 @@ test('a target that is nowhere is missing, and a tag of its name does not stand 
   expect(await base(dir)).toMatchObject({ is: 'base', commit: tip })
   expect(await base(dir, { target: 'release' })).toMatchObject({
     is: 'missing',
-    what: "the target branch 'release'",
+    what: "there is no target branch 'release'",
   })
 })
 
@@ -162,5 +162,8 @@ test('a base that a person names is a branch before it is a tag, and otherwise a
   expect(await base(dir, { base: 'main~1' })).toMatchObject({ commit: first })
   expect(await base(dir, { base: first.slice(0, 10) })).toMatchObject({ commit: first })
   expect(await base(dir, { base: 'refs/tags/main' })).toMatchObject({ commit: first })
-  expect(await base(dir, { base: '--all' })).toMatchObject({ is: 'missing', what: "the revision '--all'" })
+  expect(await base(dir, { base: '--all' })).toMatchObject({
+    is: 'missing',
+    what: "there is no revision '--all'",
+  })
 })

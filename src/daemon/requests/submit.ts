@@ -11,6 +11,8 @@ import { redactText } from '../../core/redact.ts'
 import { isGone, keyOf, liveRun, type Task } from '../../core/task.ts'
 import { statusOf } from '../../core/status.ts'
 import { listProblem } from '../../core/tasklist.ts'
+import { type Repository } from '../../git/open.ts'
+import { namedBase } from '../../git/target.ts'
 import { atomicWrite, privateDir } from '../../store/files.ts'
 import { type Environment } from '../../workspace/environment.ts'
 import { requireConsent } from '../configure.ts'
@@ -33,10 +35,15 @@ export async function submit(shell: Shell, params: Params, caller: Caller): Prom
   const project = fleetOf(shell).projects.get(repo.id)
   const recorded = (hash: string): boolean => project?.consented.includes(hash) ?? false
   const consents = requireConsent(configured, { trust: params.trust, recorded })
-  requireGatePrograms(configured.policy, env)
+  requireGatePrograms(configured.policy.gates, env)
   const specs = submissions.map(each => specOf(each, configured.policy, flags))
+  requireGatePrograms(
+    specs.flatMap(({ gates = [] }) => gates.map(run => ({ name: run, run }))),
+    env,
+  )
   for (const [i, spec] of specs.entries())
     requireEngine(spec, configured.policy, { env, repo, brief: submissions[i]!.brief })
+  for (const base of new Set(specs.flatMap(spec => spec.base ?? []))) await requireRevision(repo, base)
   // From here on nothing waits: what is found free is taken before anyone else can ask.
   const plan = planOf(shell, { ...params, project: repo.id }, specs, caller)
   const fresh = plan.filter(each => each.state === 'submitted')
@@ -111,8 +118,18 @@ function sameAsBefore(
 function requireName(name: string, seen: readonly string[]): void {
   const problem = nameProblem(name)
   if (problem !== undefined)
-    throw new BerthError('bad-name', `'${name}' cannot be the name of a task: ${problem}`)
-  if (seen.includes(name)) throw new BerthError('bad-name', `two tasks have the name '${name}'`)
+    throw new BerthError(
+      'bad-name',
+      `'${name}' cannot be the name of a task: ${problem}`,
+      `berth run --name ${slugOf(name)} "BRIEF"`,
+    )
+  if (seen.includes(name))
+    throw new BerthError('bad-name', `two tasks have the name '${name}'`, 'give each a name of its own')
+}
+
+async function requireRevision(repo: Repository, base: string): Promise<void> {
+  const found = await namedBase(repo, base)
+  if (found.is === 'missing') throw new BerthError('not-found', found.what, found.hint)
 }
 
 function requireOrder(plan: readonly Planned[], known: string[]): void {
