@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { type Submission } from '../core/api.ts'
 import { BerthError } from '../core/errors.ts'
 import { joinFields, readField, type FieldKey, type TaskFields } from '../core/fields.ts'
-import { nameProblem } from '../core/names.ts'
+import { nameProblem, slugOf } from '../core/names.ts'
 import { type FileTask, type Mistake, parseMarkdown, type TaskFile } from '../core/taskfile.ts'
 import { titleOf } from '../core/tasklist.ts'
 import { type Common, type Io } from './io.ts'
@@ -135,7 +135,12 @@ function nameOne(parsed: TaskFile, name: string): void {
     throw new BerthError('usage', `'--name ${name}' needs exactly one brief`, 'berth run --name NAME "BRIEF"')
   }
   const problem = nameProblem(name)
-  if (problem) throw new BerthError('bad-name', `'${name}' cannot be the name of a task: ${problem}`)
+  if (problem)
+    throw new BerthError(
+      'bad-name',
+      `'${name}' cannot be the name of a task: ${problem}`,
+      `berth run --name ${slugOf(name)} "BRIEF"`,
+    )
   only.name = name
 }
 

@@ -227,7 +227,7 @@ export function badName(name: string, at: { line: number; column: number }): Mis
   const problem = nameProblem(name)
   if (problem === undefined) return undefined
   const message = `'${name}' cannot be the name of a task: ${problem}`
-  return { is: 'mistake', code: 'bad-name', ...at, message }
+  return { is: 'mistake', code: 'bad-name', ...at, message, hint: `name it '${slugOf(name)}'` }
 }
 
 /** Builds a mistake of a task file. */

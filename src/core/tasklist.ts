@@ -103,7 +103,10 @@ export function listProblem(tasks: Named[], known: Iterable<string>): Problem | 
   for (const { name, line } of tasks) {
     if (name === undefined) continue
     const lines = names.get(name) && line ? `, in lines ${names.get(name)} and ${line}` : ''
-    if (names.has(name)) return { code: 'task-file', message: `two tasks have the name '${name}'${lines}` }
+    if (names.has(name)) {
+      const message = `two tasks have the name '${name}'${lines}`
+      return { code: 'task-file', message, hint: 'give each a name of its own' }
+    }
     names.set(name, line)
   }
   const all = new Set([...names.keys(), ...known])

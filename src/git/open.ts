@@ -39,7 +39,8 @@ export const oldestGit = '2.38'
 export async function openRepository(dir: string, options: OpenOptions): Promise<Repository> {
   const place = resolve(dir)
   const found = await stat(place).catch(() => undefined)
-  if (!found?.isDirectory()) throw new BerthError('not-a-repository', `'${place}' is not a directory`)
+  if (!found?.isDirectory())
+    throw new BerthError('not-a-repository', `'${place}' is not a directory`, 'berth … --repo DIR')
   const at: Git = {
     dir: place,
     commonDir: '',

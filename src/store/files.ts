@@ -162,8 +162,10 @@ export const isMissing = (error: unknown): boolean =>
 /** What a person can act on, where `error` is that; else `error` itself. */
 export function storageError(error: unknown, file: string): unknown {
   if (isFull(error)) return new BerthError('disk-full', `no space left to write '${file}'`, 'df -h')
-  if (isReadOnly(error))
-    return new BerthError('state-read-only', `cannot write '${file}'`, `ls -ld '${dirname(file)}'`)
+  if (isReadOnly(error)) {
+    const folder = statSync(file, { throwIfNoEntry: false })?.isDirectory() === true ? file : dirname(file)
+    return new BerthError('state-read-only', `cannot write '${file}'`, `ls -ld '${folder}'`)
+  }
   return error
 }
 

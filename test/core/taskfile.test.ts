@@ -189,6 +189,7 @@ test.each([
       line: 1,
       column: 3,
       message: "'con' cannot be the name of a task: Windows reserves this name for a device",
+      hint: "name it 'task-con'",
     },
   ],
   [

@@ -71,6 +71,7 @@ test('two tasks of one name are named with their lines', () => {
   expect(listProblem(tasks, [])).toEqual({
     code: 'task-file',
     message: "two tasks have the name 'a', in lines 1 and 7",
+    hint: 'give each a name of its own',
   })
 })
 
