@@ -1,6 +1,6 @@
 // A loop in a process of its own: starting it, waiting for it, and being it.
 
-import { BerthError } from '../core/errors.ts'
+import { BerthError, type ErrorCode } from '../core/errors.ts'
 import { spawnApart } from '../process/spawn.ts'
 import { privateDir, readIfThere } from '../store/files.ts'
 import { lockHolder } from '../store/lock.ts'
@@ -11,6 +11,9 @@ import { findInstallation } from './installation.ts'
 import { openRemote } from './remote.ts'
 
 type Env = { [name: string]: string | undefined }
+
+/** What a process that could not become the loop says in its error file, in one line. */
+export type ErrorDocument = { berth: 1; error: { code: ErrorCode; message: string; hint?: string } }
 
 export type Child = { pid: number; exited: Promise<number | null>; errFile: string }
 
@@ -25,7 +28,7 @@ const frugal = { flags: ['--max-semi-space-size=1'], env: { MALLOC_ARENA_MAX: '1
 /** Names the process whose loop the new one takes over: it waits for that one's end, and for nobody else's. */
 const afterName = 'BERTH_DAEMON_AFTER'
 
-/** Starts one and waits until it, or another that was faster, answers. Throws `daemon-down` with what it said. */
+/** Starts one and waits until it, or another that was faster, answers. Throws what it said, else `daemon-down`. */
 export async function startBackground(
   dir: string,
   { env, keep, now }: { env: Env; keep: boolean; now: () => number },
@@ -40,7 +43,7 @@ export async function spawnBackground(
 ): Promise<Child> {
   const { node, main } = findInstallation()
   const errFile = join(privateDir(dir), 'daemon.err')
-  const args = [...frugal.flags, main, 'daemon', 'run', ...(keep ? ['--keep'] : [])]
+  const args = [...frugal.flags, main, 'daemon', 'run', '--json', ...(keep ? ['--keep'] : [])]
   const its = {
     ...frugal.env,
     ...env,
@@ -67,10 +70,22 @@ export async function untilAnswers(dir: string, child: Child, now: () => number)
   }
 }
 
+/** Its own error if it gave one, so that the state directory's trouble is told as that. */
 function notStarted({ errFile }: Child): BerthError {
   const [said = ''] = (readIfThere(errFile)?.toString('utf8') ?? '').trim().split('\n')
+  const told = toldError(said)
+  if (told) return told
   const why = said === '' ? '' : `: ${said.replace(/^berth: /, '')}`
   return new BerthError('daemon-down', `the loop did not start in the background${why}`)
+}
+
+function toldError(line: string): BerthError | undefined {
+  try {
+    const { code, message, hint } = (JSON.parse(line) as ErrorDocument).error
+    return new BerthError(code, message, hint)
+  } catch {
+    return undefined
+  }
 }
 
 /** Is the loop until there is nothing to do, or somebody ends it. Gives the exit code. */

@@ -1,7 +1,7 @@
 // `berth daemon`: start, stop, status, and a service of the user that starts it after a reboot.
 
 import { type DaemonStatus } from '../../core/api.ts'
-import { BerthError } from '../../core/errors.ts'
+import { BerthError, exitCodeOf } from '../../core/errors.ts'
 import { age } from '../../core/quantity.ts'
 import { type Command, type Io } from '../io.ts'
 import { ask } from '../running.ts'
@@ -10,7 +10,7 @@ import { wordOf } from '../usage.ts'
 const actions = ['start', 'stop', 'status', 'install'] as const
 
 export const daemon: Command<{ stopRuns?: boolean; keep?: boolean }> = async (io, { args, options }) => {
-  if (args[0] === 'run') return be(io, options.keep ?? false)
+  if (args[0] === 'run') return be(io, { keep: options.keep ?? false, json: options.json ?? false })
   const action = wordOf("the word after 'berth daemon'", args[0]!, actions, 'berth daemon')
   switch (action) {
     case 'start':
@@ -24,12 +24,22 @@ export const daemon: Command<{ stopRuns?: boolean; keep?: boolean }> = async (io
   }
 }
 
-/** What `start` starts: this process is the daemon until it has nothing to do, with `keep` until it is stopped. */
-async function be(io: Io, keep: boolean): Promise<number> {
+/**
+ * What `start` starts: this process is the daemon until it has nothing to do, with `keep` until it is stopped. With
+ * `json` an error goes in one line to stderr, for the process that started it.
+ */
+async function be(io: Io, { keep, json }: { keep: boolean; json: boolean }): Promise<number> {
   const { stateDirOf } = await import('../../store/paths.ts')
   const { platform } = await import('../../platform/platform.ts')
   const { serveBackground } = await import('../../daemon/background.ts')
-  return serveBackground(stateDirOf(io.env, platform), { env: io.env, keep })
+  try {
+    return await serveBackground(stateDirOf(io.env, platform), { env: io.env, keep })
+  } catch (error) {
+    if (!json || !(error instanceof BerthError)) throw error
+    const { code, message, hint } = error
+    io.print.note(JSON.stringify({ berth: 1, error: { code, message, ...(hint && { hint }) } }))
+    return exitCodeOf(code)
+  }
 }
 
 async function start(io: Io, json: boolean): Promise<number> {
