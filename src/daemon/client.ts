@@ -86,7 +86,10 @@ export async function openClient(input: ClientInput): Promise<Client> {
     // Pressed twice it is asked once, however long it took to find a loop.
     call: (verb, params) =>
       request(verb, () => (verb === 'retry' ? { askedAt, ...params } : params)) as Promise<never>,
-    follow: (params, onEvent) => follow(request, params, onEvent, () => channel),
+    follow: (params, onEvent) => {
+      void loadAhead(input, inside)
+      return follow(request, params, onEvent, () => channel)
+    },
     close: async how => {
       if (how === 'stop')
         for (const call of calls) await request('interrupt', () => ({ call, force: false, only: 'runs' }))
@@ -101,6 +104,16 @@ async function stateDir(env: ClientInput['env']): Promise<string> {
   const { stateDirOf } = await import('../store/paths.ts')
   if (env['BERTH_STATE_DIR']) return stateDirOf(env, { accountDataDir: () => '' })
   return stateDirOf(env, (await import('../platform/platform.ts')).platform)
+}
+
+/** Who follows for long may outlive the files of this Berth: what a restart of the loop needs is loaded now. */
+async function loadAhead({ need }: ClientInput, inside: boolean): Promise<void> {
+  try {
+    if (need === 'read') await import('./readonly.ts')
+    else if (!inside) await import('./host.ts')
+  } catch {
+    // They are gone already: the restart will say so, if there is one.
+  }
 }
 
 type Ask = (verb: Verb, params: () => object, onEvent?: (event: Event) => void) => Promise<unknown>

@@ -2,12 +2,13 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Socket } from 'node:net'
-import { dirname, parse } from 'node:path'
+import { dirname, join, parse } from 'node:path'
 import { platform } from '../platform/platform.ts'
-import { atomicWrite, privateDir } from '../store/files.ts'
+import { BerthError } from '../core/errors.ts'
+import { atomicWrite, privateDir, readIfThere } from '../store/files.ts'
 import { statePaths } from '../store/paths.ts'
 import { readSpawn } from './record.ts'
 import { type RunSpec, type Started } from './spec.ts'
@@ -56,15 +57,28 @@ export function endSpares(): void {
   for (const spare of spares.splice(0)) spare.channel.destroy()
 }
 
-/** Copies the supervisor into the state directory, once per version and content: runs outlive upgrades. */
+/**
+ * Copies the supervisor into the state directory, once per version and content: runs outlive upgrades. Where an
+ * upgrade has taken the source away under a client that must become the loop, the copy of its version serves.
+ */
 export function installSupervisor(dir: string, source: string, version: string): string {
-  const bytes = readFileSync(source)
+  const bytes = readIfThere(source)
+  if (bytes === undefined) return copyOf(dir, source, version)
   const hash8 = createHash('sha256').update(bytes).digest('hex').slice(0, 8)
   const file = statePaths(dir).supervisor(version, hash8)
   if (existsSync(file)) return file
   privateDir(dirname(file))
   atomicWrite(file, bytes)
   return file
+}
+
+function copyOf(dir: string, source: string, version: string): string {
+  const folder = dirname(statePaths(dir).supervisor(version, ''))
+  const found = existsSync(folder)
+    ? readdirSync(folder).find(name => name.startsWith(`${version}-`))
+    : undefined
+  if (found !== undefined) return join(folder, found)
+  throw new BerthError('failed', `'${source}' is gone: Berth was removed or upgraded`, 'berth run')
 }
 
 export type Apart = { pid: number; exited: Promise<number | null> }
