@@ -1,0 +1,120 @@
+// Bad input, the task file: every mistake with line and column, in every form it may have, before anything is made.
+
+import { basename, join } from 'node:path'
+import { test } from 'vitest'
+import { expectNothingMade, expectRefusal, type Refusal, watchedWorld } from './refusal.ts'
+
+const separate = 'give each a name of its own'
+const cut = "take one 'after' out of it"
+const shape = 'use a-z, 0-9, dot, underscore and dash, beginning with a letter or digit'
+
+const files: [string, string, string | Buffer, Refusal][] = [
+  [
+    'a heading that is no task',
+    'heading.md',
+    '## a: t\n\nx\n\n## Overview\n\ny\n',
+    {
+      error: 'task-file',
+      message: "'heading.md', line 5, column 1: the heading '## Overview' is not a task",
+      hint: "write '## overview: Overview' for a task, or '### Overview' inside a brief",
+    },
+  ],
+  [
+    'a key that is not known',
+    'key.yaml',
+    'tasks:\n  - name: a\n    breif: x\n',
+    { error: 'task-file', message: "'key.yaml', line 3, column 5: unknown key 'breif'", hint: 'brief: ...' },
+  ],
+  [
+    'JSON that is malformed',
+    'bad.json',
+    '{"tasks": [{"brief": "x",}]}',
+    { error: 'task-file', message: "'bad.json', line 1, column 26: JSON is malformed here" },
+  ],
+  [
+    'bytes that are no UTF-8',
+    'latin.md',
+    Buffer.from('## a: t\n\ncaf\u00E9\n', 'latin1'),
+    {
+      error: 'task-file',
+      message: "'latin.md', line 3, column 4: this is not UTF-8",
+      hint: "iconv -t UTF-8 'latin.md'",
+    },
+  ],
+  [
+    'a brief that is empty',
+    'empty.md',
+    '## a: t\n\nx\n\n## b: t\npriority: 3\n\n \n',
+    {
+      error: 'empty-brief',
+      message: "'empty.md', line 5, column 1: the brief of 'b' is empty",
+      hint: 'write it below the heading',
+    },
+  ],
+  [
+    'a name that is there twice',
+    'twice.md',
+    '## a: t\n\nx\n\n## a: t\n\ny\n',
+    { error: 'task-file', message: "two tasks have the name 'a', in lines 1 and 5", hint: separate },
+  ],
+  [
+    'a name that no task can have',
+    'name.yaml',
+    'tasks:\n  - name: Fix It\n    brief: x\n',
+    {
+      error: 'bad-name',
+      message: `'name.yaml', line 2, column 5: 'Fix It' cannot be the name of a task: ${shape}`,
+      hint: "name it 'fix-it'",
+    },
+  ],
+  [
+    'a cycle of dependencies, printed whole',
+    'cycle.md',
+    '## z: t\n\nx\n\n## a: t\nafter: b\n\nx\n\n## b: t\nafter: c\n\nx\n\n## c: t\nafter: a\n\nx\n',
+    { error: 'cycle', message: "tasks wait for each other: 'a -> b -> c -> a'", hint: cut },
+  ],
+  [
+    'a dependency that nobody knows',
+    'unknown.md',
+    '## login: t\n\nx\n\n## b: t\nafter: logni\n\ny\n',
+    { error: 'not-found', message: "'b' waits for 'logni', which is no task", hint: 'after: login' },
+  ],
+  [
+    'a gate whose program is missing',
+    'gate.md',
+    '## a: t\ngates: no-such-program --all\n\nx\n',
+    {
+      error: 'gate-missing',
+      message: "the gate 'no-such-program --all' needs 'no-such-program', which is not installed",
+      hint: "install 'no-such-program', or change the gate",
+    },
+  ],
+  [
+    'an engine that is unknown, after tasks that are right',
+    'engine.md',
+    '## a: t\n\nx\n\n## b: t\nengine: cluade\n\nx\n',
+    { error: 'unknown-engine', message: "unknown engine 'cluade'", hint: "did you mean 'claude'?" },
+  ],
+]
+
+test.each(files)('%s is refused, and no task of the file is made', async (_what, name, text, refusal) => {
+  const world = watchedWorld()
+  const repo = world.repository()
+  const file = world.write(join(world.dir, 'tasks', name), text)
+  const options = { cwd: join(file, '..') }
+  const args = ['run', '--command', 'true', '--repo', repo, '-f', basename(file)]
+  await expectRefusal(world, args, refusal, options)
+  await expectNothingMade(world, repo, world.state)
+})
+
+test('a task file that is not there is named', async () => {
+  const world = watchedWorld()
+  const repo = world.repository()
+  await expectRefusal(
+    world,
+    ['run', '-f', 'none.md'],
+    { error: 'not-found', message: "there is no task file 'none.md'", hint: 'berth run -f FILE' },
+    { cwd: repo },
+  )
+  await expectNothingMade(world, repo, world.state)
+})
