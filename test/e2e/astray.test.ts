@@ -68,3 +68,21 @@ test('a branch that an agent renamed away is said to be gone, and an answer that
   const answered = await world.berth(['answer', 't', 'take'], { cwd: repo })
   expect([answered.code, answered.err]).toEqual([0, expect.stringContaining('hint: berth resume')])
 })
+
+test('work that was committed before its agent was cut off is done when the next attempt has nothing to add', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const agent = '[ -e new ] || { echo x >new; git add -A; git commit -qm new; kill -9 $$; }'
+  const ran = await world.berth(runs(agent), { cwd: repo })
+  expect([ran.code, ran.err]).toEqual([0, expect.stringContaining('landed')])
+  const task = await world.task(repo, 't')
+  expect([task.status, task.attempt, task.changes.files]).toEqual(['landed', 2, 1])
+})
+
+test('an attempt without any change after one without commits has still done nothing', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const ran = await world.berth(runs('[ $BERTH_ATTEMPT -gt 1 ] || kill -9 $$'), { cwd: repo })
+  expect(ran.code).toBe(1)
+  expect((await world.task(repo, 't')).reasonCode).toBe('no-work')
+})

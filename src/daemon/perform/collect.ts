@@ -9,7 +9,7 @@ import { type Run } from '../../core/run.ts'
 import { type Task } from '../../core/task.ts'
 import { type Changes, changesSince } from '../../git/changes.ts'
 import { commitLeft, type Withheld } from '../../git/commit.ts'
-import { inDirectory } from '../../git/git.ts'
+import { type Git, inDirectory } from '../../git/git.ts'
 import { operationInProgress } from '../../git/gitdir.ts'
 import { platform } from '../../platform/platform.ts'
 import { readLedger } from '../../workspace/copies.ts'
@@ -117,8 +117,11 @@ async function afterBad(
 }
 
 async function afterGood(ground: Ground, changes: Counted, base: string, denied: string[]): Promise<Outcome> {
-  if (!hasWork(changes)) return { is: 'no-work', denied, escaped: await escapedPaths(ground) }
   const worktree = inDirectory(ground.site.repo, ground.path)
+  if (!hasWork(changes)) {
+    const finished = await finishedBefore(ground, worktree)
+    return finished ?? { is: 'no-work', denied, escaped: await escapedPaths(ground) }
+  }
   const left = changes.dirty
     ? await commitRest(ground, changes)
     : { commit: changes.head, files: 0, withheld: [] }
@@ -133,6 +136,26 @@ async function afterGood(ground: Ground, changes: Counted, base: string, denied:
     changes: { files, insertions, deletions, commits },
     uncommitted: left.files > 0,
     withheld: left.withheld,
+  }
+}
+
+/**
+ * An attempt that had nothing to add to what the attempts before it committed, none of which came to a good end: the
+ * work is whole, and was only cut off before that could be said.
+ */
+async function finishedBefore({ record, run }: Ground, worktree: Git): Promise<Outcome | undefined> {
+  const earlier = record.runs.filter(({ id }) => id !== run.id)
+  const isDone = ({ state }: Run): boolean => state.phase === 'collected' && state.outcome.is === 'done'
+  if (earlier.length === 0 || earlier.some(isDone) || record.workspace?.phase !== 'ready') return undefined
+  const whole = await changesSince(worktree, record.workspace.base)
+  if (whole.is === 'unknown' || whole.commits === 0 || whole.files === 0) return undefined
+  const { files, insertions, deletions, commits } = whole
+  return {
+    is: 'done',
+    commit: whole.head,
+    changes: { files, insertions, deletions, commits },
+    uncommitted: false,
+    withheld: [],
   }
 }
 
