@@ -36,3 +36,10 @@ test('everything works from a repository with an odd path beside a worktree with
       .filter(line => line.startsWith('branch ')),
   ).toEqual(['branch refs/heads/main', 'branch refs/heads/real'])
 })
+
+test('differences are asked for without a daemon, before there is one', async () => {
+  const world = makeWorld()
+  const repo = world.repository('re po')
+  await world.berth(['run', '--name', 't', '--command', 'echo x > x.txt', '--repo', repo, 'go'])
+  expect(await world.berth(['reconcile', '--repo', repo])).toMatchObject({ code: 0, err: '' })
+})

@@ -6,7 +6,7 @@ import { type Command, repoOf, withClient } from '../io.ts'
 export const reconcile: Command<{ fix?: boolean }> = async (io, { options }) => {
   const fix = options.fix ?? false
   const repo = repoOf(io, options)
-  const { differences } = await withClient(io, { need: fix ? 'write' : 'read' }, client =>
+  const { differences } = await withClient(io, { need: 'write' }, client =>
     client.call('reconcile', { repo, fix }),
   )
   if (options.json) io.print.json({ berth: 1, differences })
