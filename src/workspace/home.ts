@@ -54,7 +54,9 @@ export async function makeHome(input: { home: string; identity: Identity; git: P
 export async function readPersonGit(at: Git, caller: Environment): Promise<PersonGit> {
   const args = ['config', '--global', '--includes', '--list', '-z']
   const listed = await git(at, args)
-  const none = listed.code !== 0 && /unable to read config file .*: No such file/.test(listed.err)
+  // A caller without a HOME (a service, a bare container) has no global settings either.
+  const absent = /unable to read config file .*: No such file|^fatal: \$HOME not set/m
+  const none = listed.code !== 0 && absent.test(listed.err)
   if (listed.code !== 0 && !none) throw failure(at, args, listed)
   const personHome = caller['HOME'] ?? caller['USERPROFILE'] ?? ''
   const told = parseSettings(listed.out.toString('utf8'))

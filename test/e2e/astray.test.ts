@@ -86,3 +86,14 @@ test('an attempt without any change after one without commits has still done not
   expect(ran.code).toBe(1)
   expect((await world.task(repo, 't')).reasonCode).toBe('no-work')
 })
+
+test('a caller without a HOME has no global settings of git, and its tasks are worked', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const agent = 'echo x >new; git add -A; git commit -qm new'
+  const ran = await world.berth(runs(agent), {
+    cwd: repo,
+    env: { HOME: undefined, GIT_COMMITTER_NAME: 'C', GIT_COMMITTER_EMAIL: 'c@example.invalid' },
+  })
+  expect([ran.code, ran.err]).toEqual([0, expect.stringContaining('landed')])
+})
