@@ -38,6 +38,7 @@ import { type Handle, listen, type Server } from './server.ts'
 import { fleetOf, type Shell } from './shell.ts'
 import { openSpares } from './spares.ts'
 import { openTokens } from './token.ts'
+import { openTurns } from './turns.ts'
 import { withdrawal } from './withdrawn.ts'
 
 export type Daemon = {
@@ -154,6 +155,7 @@ function buildShell(input: DaemonInput, { store, paths, stateId }: Held, ended: 
     installation,
     supervisorFile,
     spares: openSpares(supervisorFile),
+    turns: openTurns(),
     binDir: placeShim(paths, installation, windows),
     tokens: openTokens(paths),
     passed: openPassed(input.env),

@@ -1,6 +1,7 @@
 // Every effect of core/effect.ts and the one function that performs it. Each may be asked twice.
 
 import { unreachable } from '../core/errors.ts'
+import { type Effect } from '../core/effect.ts'
 import { type Perform } from './loop.ts'
 import { performCollect } from './perform/collect.ts'
 import { performEnd } from './perform/end.ts'
@@ -11,6 +12,11 @@ import { performTeardown } from './perform/teardown.ts'
 import { performVerify } from './perform/verify.ts'
 import { type Shell } from './shell.ts'
 
+/** What comes after a run waits this long at most for others to be begun. */
+const patienceMs = 500
+
+const isLater = (effect: Effect): boolean => effect.do === 'collect' || effect.do === 'verify'
+
 /** Acts on the world as the loop decided. `shell` is complete by the time the first effect is asked for. */
 export const makePerform =
   (shell: Shell): Perform =>
@@ -20,11 +26,13 @@ export const makePerform =
       signal,
       onFact: async (fact: Parameters<typeof record>[0][number]) => void record([fact]),
     }
+    if (isLater(effect)) await shell.turns.afterStarts(patienceMs)
+    if (signal.aborted) return []
     switch (effect.do) {
       case 'prepare':
-        return performPrepare(shell, effect, voice)
+        return shell.turns.starting(() => performPrepare(shell, effect, voice))
       case 'start':
-        return performStart(shell, effect, voice)
+        return shell.turns.starting(() => performStart(shell, effect, voice))
       case 'end':
         return performEnd(shell, effect)
       case 'collect':

@@ -14,6 +14,7 @@ import { type Looks } from './looks.ts'
 import { type Passed } from './passed.ts'
 import { type Repositories } from './repositories.ts'
 import { type Spares } from './spares.ts'
+import { type Turns } from './turns.ts'
 import { type Tokens } from './token.ts'
 
 export type Clock = {
@@ -48,6 +49,7 @@ export type Shell = {
   loop: Loop
   watch: Watch
   spares: Spares
+  turns: Turns
   /** Runs whose call was interrupted twice: they are killed at once. */
   forced: Set<RunId>
   /** Where a removal was typed: a removal from inside the worktree is refused. */

@@ -4,10 +4,11 @@ import { BerthError } from '../core/errors.ts'
 import { type Event, type Fact, type RunId } from '../core/event.ts'
 import { type Fleet } from '../core/fleet.ts'
 import { nearest } from '../core/nearest.ts'
-import { readOutput, shownLines, textOf } from '../process/output.ts'
+import { readOutput, shownLines } from '../process/output.ts'
 import { platform } from '../platform/platform.ts'
 import { stateDirOf, statePaths } from '../store/paths.ts'
 import { type History } from './history.ts'
+import { makeLines } from './lines.ts'
 
 export type Transcript = {
   run: RunId
@@ -81,7 +82,7 @@ function outputOf(dir: string): string[] {
   try {
     const { chunks } = readOutput(dir, 0, outputBytesMax)
     return partsOf(chunks).flatMap(({ before, part }) => {
-      const lines = shownLines(textOf(part))
+      const lines = linesOf(part)
       return before > 0 ? [`(${before} bytes were left out here)`, ...lines] : lines
     })
   } catch (error) {
@@ -91,6 +92,16 @@ function outputOf(dir: string): string[] {
 }
 
 type Chunks = ReturnType<typeof readOutput>['chunks']
+
+/** In the order in which the lines ended; what went to stderr says so. */
+function linesOf(part: Chunks): string[] {
+  const lines = makeLines()
+  const whole = [...part.flatMap(chunk => lines.push(chunk)), ...lines.end()]
+  return whole.flatMap(({ text, stream }) => {
+    const shown = shownLines(text)
+    return stream === 'err' ? shown.map(line => `stderr | ${line}`) : shown
+  })
+}
 
 /** The head and the tail of a flood are apart: each part with the bytes that are missing before it. */
 function partsOf(chunks: Chunks): { before: number; part: Chunks }[] {

@@ -3,7 +3,9 @@
 import { lstat, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Git, git, type GitResult, reasonOf } from './git.ts'
+import { gitDirOf } from './gitdir.ts'
 import { fsPath, splitNul } from './path.ts'
+import { refTip } from './refs.ts'
 import { readStatus } from './status.ts'
 
 export type ChangedPath = {
@@ -56,16 +58,19 @@ export async function changesSince(
     '--ignore-submodules=dirty',
     base,
   ]
-  const [status, differing, count] = await Promise.all([
-    readStatus(worktree, signal),
-    git(worktree, diff, signal),
-    git(worktree, ['rev-list', '--count', `${base}..HEAD`], signal),
-  ])
+  const status = await readStatus(worktree, signal)
   if (status.is === 'unknown') return status
-  const bad = [differing, count].find(result => result.code !== 0 || result.truncated)
-  if (bad) return { is: 'unknown', reason: reasonOf(bad) }
   if (status.head === null) return { is: 'unknown', reason: 'HEAD has no commit' }
-  const paths = [...parseDiff(differing.out), ...(await untrackedPaths(worktree.dir, status.untracked))]
+  // Most looks find nothing new: then one question is enough.
+  const moved = base !== 'HEAD' && base !== status.head
+  const [differing, count] = await Promise.all([
+    moved || status.changed.length > 0 ? git(worktree, diff, signal) : undefined,
+    moved ? git(worktree, ['rev-list', '--count', `${base}..HEAD`], signal) : undefined,
+  ])
+  const bad = [differing, count].find(result => result && (result.code !== 0 || result.truncated))
+  if (bad) return { is: 'unknown', reason: reasonOf(bad) }
+  const tracked = differing === undefined ? [] : parseDiff(differing.out)
+  const paths = [...tracked, ...(await untrackedPaths(worktree.dir, status.untracked))]
   return {
     is: 'changes',
     head: status.head,
@@ -73,7 +78,7 @@ export async function changesSince(
     files: paths.length,
     insertions: paths.reduce((sum, path) => sum + (path.insertions ?? 0), 0),
     deletions: paths.reduce((sum, path) => sum + (path.deletions ?? 0), 0),
-    commits: Number(count.out.toString('utf8')),
+    commits: count === undefined ? 0 : Number(count.out.toString('utf8')),
     dirty: status.changed.length > 0 || status.untracked.length > 0,
     paths,
   }
@@ -140,6 +145,8 @@ export type HeadState =
 
 /** Where HEAD of a worktree is. */
 export async function headOf(worktree: Git): Promise<HeadState> {
+  const read = await headInFiles(worktree)
+  if (read) return read
   const [symbolic, commit] = await Promise.all([
     git(worktree, ['symbolic-ref', '--quiet', 'HEAD']),
     git(worktree, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']),
@@ -148,6 +155,16 @@ export async function headOf(worktree: Git): Promise<HeadState> {
   if (commit.code === 0) return { is: 'head', commit: textOf(commit), branch }
   if (branch !== null && commit.code === 1) return { is: 'unborn', branch }
   return { is: 'unknown', reason: reasonOf(commit) }
+}
+
+/** On a branch, or detached, as git's own files say; undefined where only git can tell. */
+async function headInFiles({ dir, commonDir }: Git): Promise<HeadState | undefined> {
+  const gitDir = await gitDirOf(dir).catch(() => undefined)
+  const text = gitDir && (await readFile(join(gitDir, 'HEAD'), 'utf8').catch(() => undefined))
+  const ref = /^ref: (refs\/heads\/\S+)\n$/.exec(text ?? '')?.[1]
+  const tip = ref === undefined ? undefined : await refTip(commonDir, ref)
+  if (ref === undefined || tip?.is !== 'found') return undefined
+  return { is: 'head', commit: tip.value, branch: ref.slice('refs/heads/'.length) }
 }
 
 /**
