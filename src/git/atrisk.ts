@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { isThere } from './checkout.ts'
 import { type Git, git, inDirectory, reasonOf } from './git.ts'
 import { operationCommits } from './gitdir.ts'
+import { refTip } from './refs.ts'
 
 export type AtRisk =
   | {
@@ -25,12 +26,22 @@ export async function commitsAtRisk(repo: Git, gitDir: string, signal?: AbortSig
   const detached = /^[0-9a-f]{40}/.test(headText)
   const commits = detached ? await unheld(at, ['HEAD'], options) : []
   if (!Array.isArray(commits)) return commits
-  const candidates = await candidatesOf(at, gitDir, options)
-  if (!Array.isArray(candidates)) return candidates
+  const found = await candidatesOf(at, gitDir, options)
+  if (!Array.isArray(found)) return found
+  // Where the branch stands is held by the branch; mostly nothing else was ever there, and nobody need be asked.
+  const tip = await branchTip(repo, headText)
+  const candidates = found.filter(oid => oid !== tip)
   const quiet = candidates.length === 0 ? [] : await unheld(at, candidates, options)
   if (!Array.isArray(quiet)) return quiet
   const loud = new Set(commits)
   return { is: 'at-risk', commits, quiet: quiet.filter(commit => !loud.has(commit)) }
+}
+
+/** The commit of the branch that is checked out, where git's own files say it. */
+async function branchTip({ commonDir }: Git, headText: string): Promise<string | undefined> {
+  const ref = /^ref: (refs\/heads\/\S+)\s*$/.exec(headText)?.[1]
+  const tip = ref === undefined ? undefined : await refTip(commonDir, ref)
+  return tip?.is === 'found' ? tip.value.trim() : undefined
 }
 
 type Options = { env: { GIT_DIR: string }; signal?: AbortSignal }

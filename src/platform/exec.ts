@@ -1,7 +1,7 @@
 // Runs a short command to its end, with a limit on time and on bytes.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 
 export type ExecOptions = {
   cwd?: string
@@ -107,7 +107,7 @@ const pipeGraceMs = 250
 
 function start(file: string, args: readonly string[], options: ExecOptions): ChildProcess | Error {
   try {
-    return spawn(file, [...args], {
+    return spawn(programAt(file, options.env['PATH']), [...args], {
       cwd: options.cwd,
       env: options.env,
       stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
@@ -117,6 +117,32 @@ function start(file: string, args: readonly string[], options: ExecOptions): Chi
     })
   } catch (error) {
     return error as Error
+  }
+}
+
+const places = new Map<string, string>()
+
+/** Where a bare name lies, looked for once per PATH: the system would try every folder of it at every start. */
+function programAt(name: string, path: string | undefined): string {
+  if (process.platform === 'win32' || name.includes('/') || path === undefined) return name
+  const key = `${name}\0${path}`
+  const before = places.get(key)
+  if (before !== undefined && isProgram(before)) return before
+  const folder = path.split(':').find(each => each.startsWith('/') && isProgram(`${each}/${name}`))
+  if (folder === undefined) return name
+  if (places.size >= maxPlaces) places.clear()
+  places.set(key, `${folder}/${name}`)
+  return `${folder}/${name}`
+}
+
+const maxPlaces = 200
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return statSync(file).isFile()
+  } catch {
+    return false
   }
 }
 
