@@ -10,6 +10,7 @@ import { type Usage, noUsage } from './outcome.ts'
 import { type Moment, type Run } from './run.ts'
 import { type StatusView, statusOf } from './status.ts'
 import { type Task, isGone, latestRun } from './task.ts'
+import { beingRemoved } from './words.ts'
 
 /** What a reader knows apart from the facts. */
 export type Seen = {
@@ -103,9 +104,6 @@ function changesOf(task: Task): TaskView['changes'] {
   const { files = 0, insertions = 0, deletions = 0 } = changes ?? {}
   return { files, insertions, deletions, dirty: null }
 }
-
-/** Of a removal that goes on: nothing stopped it. */
-export const beingRemoved = 'it is being removed'
 
 function removalOf({ removal, workspace }: Task): TaskView['removal'] {
   if (removal?.phase === 'stuck')

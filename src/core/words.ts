@@ -11,3 +11,6 @@ export function list(names: readonly string[]): string {
     .join(', ')
   return names.length > 3 ? `${shown} and ${names.length - 3} more` : shown
 }
+
+/** Of a removal that goes on: nothing stopped it. */
+export const beingRemoved = 'it is being removed'

@@ -12,8 +12,8 @@ export type Spares = {
 
 /** More would only fight for the processors. */
 const most = 8
-/** After the last start of a burst, so that they do not slow it down. */
-const refillMs = 1_000
+/** After the last start of a burst. */
+const refillMs = 200
 /** Nothing was started for this long: none is kept. */
 const keepMs = 60_000
 

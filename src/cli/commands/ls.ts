@@ -1,7 +1,7 @@
 // `berth ls`: every task on one line, with its status and the reason for it.
 
 import { type TaskView } from '../../core/api.ts'
-import { beingRemoved } from '../../core/views.ts'
+import { beingRemoved } from '../../core/words.ts'
 import { age } from '../../core/quantity.ts'
 import { table, visible } from '../columns.ts'
 import { type Command, type Io, repoOf, withClient } from '../io.ts'
