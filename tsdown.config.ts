@@ -9,11 +9,16 @@ const common = {
   clean: false,
   minify: false,
   // Native code stays outside; all else is bundled, so that an install fetches next to nothing.
-  deps: { neverBundle: ['@photostructure/sqlite', 'koffi', '@lydell/node-pty', 'node:sqlite'], alwaysBundle: [/.*/], onlyAllowBundle: false as const },
+  deps: {
+    neverBundle: ['@photostructure/sqlite', 'koffi', '@lydell/node-pty', 'node:sqlite'],
+    alwaysBundle: [/.*/],
+    onlyAllowBundle: false as const,
+  },
 }
 
 // What every call of `berth` loads is one file: each file more costs a call a millisecond or two.
-const everyCall = /src.cli.(start|program|usage|flags|io|print|columns|words|commands.ls)\.ts|src.daemon.client\.ts|src.store.paths\.ts/
+const everyCall =
+  /src.cli.(start|program|usage|flags|io|print|columns|words|commands.ls)\.ts|src.daemon.client\.ts|src.store.paths\.ts/
 
 export default defineConfig([
   {

@@ -121,10 +121,8 @@ test('every file says first what it owns, and has no default export, barrel, cla
 })
 
 test('nothing unfinished is left in the sources or tests', () => {
-  const mark = new RegExp(
-    `\\b(${['TO' + 'DO', 'FIX' + 'ME', 'X' + 'XX'].join('|')})\\b|\\bdebug` +
-      `ger\\b|\\b(test|describe|it)\\.only\\(`,
-  )
+  // Each word is written so that it does not find itself.
+  const mark = /\b(TO{1}DO|FIX{1}ME|X{3})\b|\bdebug{1}ger\b|\b(test|describe|it)\.on{1}ly\(/
   const complaints = [...sources('src'), ...sources('test')].filter(path => mark.test(read(path)))
   expect(complaints).toEqual([])
 })

@@ -18,9 +18,6 @@ export const timerMaxMs = 24 * 3_600_000
 /** A timer counts awake time: one for a wall time is looked at again at least this often, in case the host slept. */
 export const wallCheckMs = 60_000
 
-export const isLenient = (fleet: Fleet, clock: Clock): boolean =>
-  fleet.wokeAt !== undefined && clock.awake < fleet.wokeAt + lenientMs
-
 /** For those who only read: the clocks as the loop would see them. `monotonic`: the host's own awake clock, ms. */
 export function clockOf(fleet: Fleet, host: { wall: number; monotonic: number; boot: string }): Clock {
   const last = fleet.last?.awake ?? 0

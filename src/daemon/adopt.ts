@@ -10,7 +10,10 @@ import { fleetOf, type Shell } from './shell.ts'
 /** Agents that ask retry over a restart for a minute; who has not come back by then does not. */
 const askAgainMs = 90_000
 
-/** Attaches to every run that was started, and from now on to each as it is. Those that were only claimed are for the effect `start`. */
+/**
+ * Attaches to every run that was started, and from now on to each as it is. Those that were only claimed are for
+ * the effect `start`.
+ */
 export function adoptRuns(shell: Shell): void {
   for (const key of fleetOf(shell).live) attach(shell, key, run => markOf(shell, run))
   shell.loop.onEvent(event => {

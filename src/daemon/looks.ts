@@ -157,7 +157,9 @@ export type ReconcileRecord = WorkspaceRecord & {
 /** Everything that the records say should be there. */
 export const reconcileRecords = (fleet: Fleet, project: string): ReconcileRecord[] =>
   [...fleet.tasks.values()].flatMap(task => {
-    const record = task.project === project && !isBare(task) ? workspaceOf(task) : undefined
+    // A creation that failed was taken back; what it could not take back is found by its marker.
+    const nothing = task.project !== project || isBare(task) || task.workspace?.phase === 'failed'
+    const record = nothing ? undefined : workspaceOf(task)
     if (!record) return []
     const commit = commitOf(task)
     return [

@@ -1,5 +1,6 @@
 // The quiet clock of one run: silent for long while nobody is asked is a fact, and so is its first word after.
 
+import { lenientMs, timerMaxMs } from '../core/clock.ts'
 import { type Fact } from '../core/event.ts'
 import { type Clock, type OfRun } from './shell.ts'
 
@@ -10,10 +11,6 @@ export type Quiet = {
   reset(): void
   close(): void
 }
-
-/** After the host slept nothing is judged quiet for this long (docs/decisions/0026). */
-const afterSleepMs = 2 * 60_000
-const timerMaxMs = 24 * 3_600_000
 
 export type QuietInput = {
   of: OfRun
@@ -54,7 +51,7 @@ export function openQuiet(input: QuietInput): Quiet {
   const look = async (): Promise<void> => {
     const now = input.clock.awake()
     const woke = input.wokeAt()
-    const due = Math.max(last + input.quietMs, woke === undefined ? 0 : woke + afterSleepMs)
+    const due = Math.max(last + input.quietMs, woke === undefined ? 0 : woke + lenientMs)
     if (now < due) return arm(due - now)
     const used = await input.cpuMs()
     if (closed || told) return

@@ -56,11 +56,6 @@ export type Found = {
   config: string[]
 }
 
-/** The losses alone (`surveyWork`). */
-export async function survey(worktree: Git, options: SurveyOptions): Promise<Loss[]> {
-  return (await surveyWork(worktree, options)).losses
-}
-
 /**
  * Looks for all that would be lost (law 2). Never throws for what git or the disk does: that is a loss of kind
  * `unknown`. A worktree whose directory is not there can only lose commits.

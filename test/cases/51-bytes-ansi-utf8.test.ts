@@ -31,7 +31,8 @@ test('text is whole, codes are gone, the progress bar is one line, and nothing o
   expect(out).toContain('halfbold')
   expect(out.match(/\ufffd/g)).toHaveLength(2)
   expect(out).toContain('no newline at the end €')
-  expect(out).toMatch(/err.*err €/s)
+  expect(out).toMatch(/^ *stderr \| err €$/m)
+  expect(out).toMatch(/^ *no newline at the end €$/m)
 
   const md = (await world.berth(['transcript', 't', '--format', 'md', '--repo', repo])).out
   expect(md).not.toContain('\u001b')

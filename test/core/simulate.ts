@@ -5,7 +5,6 @@ import { type Decision, type Makes, decide } from '../../src/core/decide.ts'
 import { type Effect } from '../../src/core/effect.ts'
 import { type Event, type Fact } from '../../src/core/event.ts'
 import { type Fleet, accountKey, apply, emptyFleet, replay } from '../../src/core/fleet.ts'
-import { isWaiting } from '../../src/core/run.ts'
 import { latestRun } from '../../src/core/task.ts'
 import { type HostClock, type Log, type Loop, startLoop } from '../../src/daemon/loop.ts'
 import { type Act, actOf } from './acts.ts'
@@ -354,7 +353,3 @@ function runOn(sim: Sim, act: Act): void {
   const steps = { none: 0, half: 1, done: 20, random: sim.random.below(6) }[sim.ahead]
   for (let i = 0; i < steps; i++) if (proceed(sim, act).done === true) return
 }
-
-/** Whether a run of the fleet waits for an answer. */
-export const waits = (fleet: Fleet): boolean =>
-  [...fleet.tasks.values()].some(task => task.runs.some(isWaiting))

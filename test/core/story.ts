@@ -73,18 +73,6 @@ export const scriptOf = (random: Random, spec: TaskSpec): Script => ({
   collects: some(random, 0.05, 1, ['unknown']),
 })
 
-/** A task to which nothing bad happens, with exceptions. */
-export const quietScript = (spec: TaskSpec, script: Partial<Script> = {}): Script => ({
-  spec,
-  gated: true,
-  attempts: [],
-  setups: [],
-  landings: [],
-  teardowns: [],
-  collects: [],
-  ...script,
-})
-
 export const quietSpec = (spec: Partial<TaskSpec> = {}): TaskSpec => ({
   title: 'a task',
   kind: 'task',

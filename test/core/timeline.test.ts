@@ -39,9 +39,10 @@ test('a line stays one line, without escape sequences', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'binary' }),
+      // oxlint-disable-next-line no-control-regex
       text => !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(lineOf(said(text))),
     ),
-  ) // oxlint-disable-line no-control-regex
+  )
 })
 
 test('a line of JSON names run, engine and worktree, also of an earlier life of the task', () => {
