@@ -1,6 +1,6 @@
 // Taking one worktree out of git's registry: copied first, exactly one, verified by the list. Never a prune.
 
-import { constants, cp, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { constants, cp, lstat, mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type ErrorCode } from '../core/errors.ts'
 import { failure, git, inDirectory, type GitResult } from './git.ts'
@@ -37,11 +37,6 @@ export async function unregister(repo: Repository, request: UnregisterRequest): 
   if (await lstat(request.path).catch(() => undefined)) {
     return { is: 'refused', code: 'refused', reason: `'${request.path}' is still there` }
   }
-  const entryDir = await entryDirOf(repo, request.path)
-  if (entryDir) {
-    const copied = await copyEntry(entryDir, request.trash)
-    if (copied) return { is: 'failed', step: 'copy', reason: copied }
-  }
   return request.lock(repo.commonDir, () => takeOut(repo, request))
 }
 
@@ -66,13 +61,14 @@ async function takeOut(repo: Repository, request: UnregisterRequest): Promise<Un
       reason: `'${entry.path}' is locked: ${entry.locked || 'no reason given'}`,
     }
   }
-  const result = await remove(repo, entry)
+  const moved = await moveEntry(repo, request)
+  if (moved.is === 'failed') return { is: 'failed', step: 'copy', reason: moved.reason }
+  const result = moved.is === 'moved' ? undefined : await remove(repo, entry)
   if (known) return comparedFolders(repo, request, { folders, result })
   const after = await listWorktrees(repo)
   if (after.is === 'unknown') return { is: 'failed', step: 'verify', reason: after.reason }
   const there = new Set(after.entries.map(each => each.path))
-  if (there.has(entry.path))
-    return { is: 'failed', step: 'remove', reason: failure(repo, ['worktree remove'], result).message }
+  if (there.has(entry.path)) return { is: 'failed', step: 'remove', reason: whyThere(repo, result) }
   const lost = before.entries.find(each => each !== entry && !there.has(each.path))
   if (lost) return { is: 'failed', step: 'verify', reason: `another worktree left the list: '${lost.path}'` }
   return { is: 'unregistered', copy: request.trash }
@@ -82,10 +78,10 @@ async function takeOut(repo: Repository, request: UnregisterRequest): Promise<Un
 async function comparedFolders(
   repo: Repository,
   request: UnregisterRequest,
-  { folders, result }: { folders: string[]; result: GitResult },
+  { folders, result }: { folders: string[]; result: GitResult | undefined },
 ): Promise<UnregisterOutcome> {
   if (await entryDirOf(repo, request.path))
-    return { is: 'failed', step: 'remove', reason: failure(repo, ['worktree remove'], result).message }
+    return { is: 'failed', step: 'remove', reason: whyThere(repo, result) }
   const after = new Set(await registryOf(repo))
   const lost = folders.filter(name => !after.has(name))
   if (lost.length <= 1) return { is: 'unregistered', copy: request.trash }
@@ -94,6 +90,39 @@ async function comparedFolders(
     step: 'verify',
     reason: `other entries left the registry too: '${lost.join("', '")}'`,
   }
+}
+
+const whyThere = (repo: Repository, result: GitResult | undefined): string =>
+  result === undefined
+    ? 'the entry was moved out, and is there again'
+    : failure(repo, ['worktree remove'], result).message
+
+/**
+ * The entry is moved to its trash as a whole where the disk can: copy and removal in one step. It holds nothing that
+ * `git worktree remove` would not delete; the list proves afterwards that git does not know it any more.
+ */
+async function moveEntry(
+  repo: Repository,
+  { path, trash, unlock }: UnregisterRequest,
+): Promise<{ is: 'moved' | 'copied' } | { is: 'failed'; reason: string }> {
+  const entryDir = await entryDirOf(repo, path)
+  if (entryDir === undefined) return { is: 'copied' }
+  const isThere = async (place: string): Promise<boolean> =>
+    (await lstat(place).catch(() => undefined)) !== undefined
+  // An earlier whole copy is kept; a lock that came since the list is for git to refuse.
+  if (!(await isThere(trash)) && (unlock === true || !(await isThere(join(entryDir, 'locked'))))) {
+    try {
+      await mkdir(dirname(trash), { recursive: true })
+      await rename(entryDir, trash)
+      // As git does: without entries there is no registry. Not empty is the usual case.
+      await rmdir(dirname(entryDir)).catch(() => undefined)
+      return { is: 'moved' }
+    } catch {
+      // Another volume, or somebody has a file of it open: then it is copied, and git takes it out.
+    }
+  }
+  const reason = await copyEntry(entryDir, trash)
+  return reason === undefined ? { is: 'copied' } : { is: 'failed', reason }
 }
 
 /** Names of the entries' folders. The last entry takes the registry itself along. */

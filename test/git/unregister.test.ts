@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteBranch } from '../../src/git/branch.ts'
 import { clearHalfMade, inspectHalfMade } from '../../src/git/half.ts'
+import { listWorktrees } from '../../src/git/list.ts'
 import { type Repository } from '../../src/git/open.ts'
 import { unregister, type UnregisterRequest } from '../../src/git/unregister.ts'
 import { addWorktree } from '../../src/git/worktree.ts'
@@ -88,6 +89,26 @@ test('a copy that cannot be made stops everything before the point of no return'
   rmSync(a, { recursive: true })
   writeFileSync(world.path('root/.trash'), 'a file')
   expect(await take(a)).toMatchObject({ is: 'failed', step: 'copy' })
+  expect(paths()).toEqual([dir, a])
+})
+
+test('an earlier whole copy is kept, and the entry is taken out all the same', async () => {
+  const a = add('a')
+  rmSync(a, { recursive: true })
+  mkdirSync(world.path('root/.trash/id.git'), { recursive: true })
+  writeFileSync(world.path('root/.trash/id.git/HEAD'), 'the earlier one')
+  expect(await take(a)).toMatchObject({ is: 'unregistered' })
+  expect(readdirSync(world.path('root/.trash/id.git'))).toEqual(['HEAD'])
+  expect(paths()).toEqual([dir])
+})
+
+test('a lock that came after the list is respected', async () => {
+  const a = add('a')
+  const list = await listWorktrees(repo)
+  world.git(dir, 'worktree', 'lock', a)
+  rmSync(a, { recursive: true })
+  const known = list.is === 'list' ? list.entries : []
+  expect(await take(a, { known })).toMatchObject({ is: 'failed', step: 'remove' })
   expect(paths()).toEqual([dir, a])
 })
 
