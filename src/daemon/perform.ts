@@ -2,7 +2,8 @@
 
 import { unreachable } from '../core/errors.ts'
 import { type Effect } from '../core/effect.ts'
-import { type Perform } from './loop.ts'
+import { type Fact } from '../core/event.ts'
+import { type Perform, type PerformContext } from './loop.ts'
 import { performCollect } from './perform/collect.ts'
 import { performEnd } from './perform/end.ts'
 import { performIntegrate, performLand } from './perform/landing.ts'
@@ -20,32 +21,54 @@ const isLater = (effect: Effect): boolean => effect.do === 'collect' || effect.d
 /** Acts on the world as the loop decided. `shell` is complete by the time the first effect is asked for. */
 export const makePerform =
   (shell: Shell): Perform =>
-  async (effect, { signal, record }) => {
-    // Facts of an effect under way reach the log before the effect goes on.
-    const voice = {
-      signal,
-      onFact: async (fact: Parameters<typeof record>[0][number]) => void record([fact]),
-    }
-    if (isLater(effect)) await shell.turns.afterStarts(patienceMs)
-    if (signal.aborted) return []
-    switch (effect.do) {
-      case 'prepare':
-        return shell.turns.starting(() => performPrepare(shell, effect, voice))
-      case 'start':
-        return shell.turns.starting(() => performStart(shell, effect, voice))
-      case 'end':
-        return performEnd(shell, effect)
-      case 'collect':
-        return performCollect(shell, effect, voice)
-      case 'verify':
-        return performVerify(shell, effect, voice)
-      case 'integrate':
-        return performIntegrate(shell, effect, voice)
-      case 'land':
-        return performLand(shell, effect, voice)
-      case 'teardown':
-        return performTeardown(shell, effect, voice)
-      default:
-        return unreachable(effect)
+  async (effect, context) => {
+    // The end of the loop cuts it off: what fails for that reason is done again by the next.
+    try {
+      const facts = await act(shell, effect, context)
+      return shell.ended.aborted ? facts.filter(fact => !isFailure(fact)) : facts
+    } catch (error) {
+      if (shell.ended.aborted) return []
+      throw error
     }
   }
+
+const failures: ReadonlySet<Fact['kind']> = new Set<Fact['kind']>([
+  'workspace.failed',
+  'workspace.stuck',
+  'task.red',
+  'landing.failed',
+  'teardown.refused',
+])
+
+const isFailure = (fact: Fact): boolean =>
+  failures.has(fact.kind) || (fact.kind === 'run.collected' && fact.outcome.is === 'unknown')
+
+async function act(shell: Shell, effect: Effect, { signal, record }: PerformContext): Promise<Fact[]> {
+  // Facts of an effect under way reach the log before the effect goes on.
+  const voice = {
+    signal,
+    onFact: async (fact: Parameters<typeof record>[0][number]) => void record([fact]),
+  }
+  if (isLater(effect)) await shell.turns.afterStarts(patienceMs)
+  if (signal.aborted) return []
+  switch (effect.do) {
+    case 'prepare':
+      return shell.turns.starting(() => performPrepare(shell, effect, voice))
+    case 'start':
+      return shell.turns.starting(() => performStart(shell, effect, voice))
+    case 'end':
+      return performEnd(shell, effect)
+    case 'collect':
+      return performCollect(shell, effect, voice)
+    case 'verify':
+      return performVerify(shell, effect, voice)
+    case 'integrate':
+      return performIntegrate(shell, effect, voice)
+    case 'land':
+      return performLand(shell, effect, voice)
+    case 'teardown':
+      return performTeardown(shell, effect, voice)
+    default:
+      return unreachable(effect)
+  }
+}
