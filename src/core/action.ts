@@ -222,7 +222,11 @@ function decideWays(item: Item, task: Task): Way[] {
     ]
   }
   const { commit } = item.subject.stage
-  const approve = byWay(item, 'go-on', 'go on without these files', by => [
+  const state = run?.state
+  const outcome = state?.phase === 'collected' ? state.outcome : undefined
+  const isLink = outcome?.is === 'done' && outcome.withheld.some(({ committed }) => committed)
+  const goOn = isLink ? 'go on with its commits as they are' : 'go on without these files'
+  const approve = byWay(item, 'go-on', goOn, by => [
     { kind: 'task.approved', commit, what: 'withheld', by, ...of(task) },
   ])
   const take = {

@@ -29,7 +29,12 @@ export type Outcome =
       /** Berth committed the agent's uncommitted work (reasonCode `uncommitted-work`). */
       uncommitted: boolean
       /** Paths that Berth must not commit by itself (docs/decisions/0020): an item `decide`. */
-      withheld: { path: string; why: 'large' | 'secret' | 'ledger' | 'operation' | 'nested' }[]
+      withheld: {
+        path: string
+        why: 'large' | 'secret' | 'ledger' | 'operation' | 'nested'
+        /** The agent committed it: a link to a commit that only its worktree holds. */
+        committed?: true
+      }[]
     }
   | { is: 'no-work'; denied: string[]; escaped: string[] }
   | {

@@ -199,10 +199,21 @@ function afterDone(task: Task, done: Outcome & { is: 'done' }): Next {
   const evidence = done.withheld.map(({ path, why }) => ({ kind: why, text: path }))
   return {
     is: 'decide',
-    sentence: `${done.withheld.length} of its files were not committed`,
+    sentence: withheldSentence(done),
     evidence,
     commit: done.commit,
   }
+}
+
+function withheldSentence({ withheld }: Outcome & { is: 'done' }): string {
+  const links = withheld.filter(({ committed }) => committed).map(({ path }) => `'${path}'`)
+  const left = withheld.length - links.length
+  return [
+    ...(left > 0 ? [`${left} of its files were not committed`] : []),
+    ...(links.length > 0
+      ? [`it committed only a link to the repository in ${links.join(', ')}, which no clone could follow`]
+      : []),
+  ].join('; ')
 }
 
 function afterNothing(task: Task, run: Run, verdict: Outcome & { is: 'no-work' }): Next {

@@ -17,6 +17,8 @@ export type ChangedPath = {
   from?: string
   /** Not known to git yet. */
   untracked?: boolean
+  /** A commit of another repository (mode 160000): a submodule, or a repository that was added as such. */
+  link?: true
 }
 
 export type Changes =
@@ -90,8 +92,8 @@ export async function changesBetween(
   from: string,
   to: string,
 ): Promise<{ is: 'paths'; paths: ChangedPath[] } | { is: 'unknown'; reason: string }> {
-  const args = ['diff', '--raw', '--numstat', '-z', '-M', '--no-ext-diff', '--no-textconv', from, to]
-  const result = await git(at, args)
+  const flags = ['--raw', '--numstat', '-z', '-M', '--no-ext-diff', '--no-textconv']
+  const result = await git(at, ['diff', ...flags, '--ignore-submodules=dirty', from, to])
   if (result.code !== 0 || result.truncated) return { is: 'unknown', reason: reasonOf(result) }
   return { is: 'paths', paths: parseDiff(result.out) }
 }
@@ -115,6 +117,7 @@ export function parseDiff(out: Buffer): ChangedPath[] {
         deletions: null,
       }
       if (letter[0] === 'R') entry.from = from
+      if (field.split(' ')[1] === '160000') entry.link = true
       paths.push(entry)
       byPath.set(path, entry)
       continue

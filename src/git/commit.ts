@@ -6,6 +6,7 @@ import { BerthError } from '../core/errors.ts'
 import { type Git, line } from './git.ts'
 import { gitDirOf, operationIn } from './gitdir.ts'
 import { freeIndexLock } from './indexlock.ts'
+import { unnamedLinks } from './links.ts'
 import { fsPath } from './path.ts'
 import { commitTree, identityEnvironment, swapRef, treeOf, updateIndex } from './snapshot.ts'
 import { readStatus, type Status, type StatusEntry } from './status.ts'
@@ -13,7 +14,12 @@ import { withTempFolder } from './temp.ts'
 
 export type Identity = { name: string; email: string }
 
-export type Withheld = { path: string; why: 'large' | 'secret' | 'ledger' | 'operation' | 'nested' }
+export type Withheld = {
+  path: string
+  why: 'large' | 'secret' | 'ledger' | 'operation' | 'nested'
+  /** The agent committed it by itself: a link that nobody else can follow. */
+  committed?: true
+}
 
 export type CommitRequest = {
   identity: Identity
@@ -38,6 +44,7 @@ export type CommitLeft = {
 }
 
 const maxFileBytes = 5_000_000
+const linkMode = '160000'
 
 /**
  * Commits what is left in a worktree, hooks off, as `identity` (docs/decisions/0020). The agent's index then agrees
@@ -53,7 +60,7 @@ export async function commitLeft(worktree: Git, request: CommitRequest): Promise
   if (status.is === 'unknown') {
     throw new BerthError('git-failed', `'${worktree.dir}' cannot be read: ${status.reason}`)
   }
-  const { left, nested } = leftPaths(status)
+  const { left, nested } = await leftPaths(worktree, status)
   const { head } = status
   const nothing = (more: Withheld[], notices: string[] = []): CommitLeft => ({
     commit: headOrThrow(worktree, head),
@@ -73,10 +80,20 @@ export async function commitLeft(worktree: Git, request: CommitRequest): Promise
   return { commit, files: paths.length, withheld: [...withheld, ...nested], notices }
 }
 
-/** Everything that differs; repositories inside and submodules that are only dirty inside hold work of their own. */
-function leftPaths(status: Status): { left: string[]; nested: Withheld[] } {
+/**
+ * Everything that differs; repositories inside, links to them that `.gitmodules` does not name, and submodules that are
+ * only dirty inside hold work of their own.
+ */
+async function leftPaths(worktree: Git, status: Status): Promise<{ left: string[]; nested: Withheld[] }> {
+  const links = status.changed.filter(({ modes }) => modes.disk === linkMode).map(({ path }) => path)
+  const found = await unnamedLinks(worktree, links, 'disk')
+  if (found.is === 'unknown') {
+    throw new BerthError('git-failed', `'.gitmodules' of '${worktree.dir}' cannot be read: ${found.reason}`)
+  }
+  const unnamed = new Set(found.paths)
   const isOwn = (entry: StatusEntry): boolean =>
-    entry.submodule === 'N...' || entry.submodule[1] === 'C' || entry.index !== '.'
+    !unnamed.has(entry.path) &&
+    (entry.submodule === 'N...' || entry.submodule[1] === 'C' || entry.index !== '.')
   const isRepository = (path: string): boolean => path.endsWith('/')
   const changed = status.changed.filter(isOwn).map(entry => entry.path)
   const inside = status.changed.filter(entry => !isOwn(entry)).map(entry => entry.path)

@@ -1,6 +1,6 @@
 // Agents that treat their worktree in ways nobody asked for: what becomes of the task is said, and nothing is lost.
 
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { makeWorld, until } from '../fixtures/berth.ts'
@@ -35,6 +35,62 @@ test('a repository that an agent left inside its worktree is a decision, not wor
   expect(ready.changes.files).toBeGreaterThan(0)
   expect(world.git(repo, 'ls-tree', '-r', '--name-only', 'berth/t')).toBe('app.txt\nnew\n')
 })
+
+const inner = 'git init -q sub; (cd sub; echo y >y; git add -A; git commit -qm y)'
+const declared = 'printf \'[submodule "s"]\\n path = sub\\n url = ./sub\\n\' >.gitmodules'
+
+test.each([
+  ['', 'git commit -qm new'],
+  [' in an attempt before its last one', 'git commit -qm new; kill -9 $$'],
+  [', and left more,', 'git commit -qm new; echo more >more'],
+])('a repository that an agent committed as a link%s is a decision', async (_when, last) => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const agent = `[ -e new ] && exit; echo x >new; ${inner}; git add -A; ${last}`
+  const ran = await world.berth(runs(agent), { cwd: repo })
+  expect([ran.code, ran.err]).toEqual([3, expect.stringContaining("a link to the repository in 'sub'")])
+  const [item] = await world.items(repo)
+  expect(item).toMatchObject({ kind: 'decide', evidence: [{ kind: 'nested', text: 'sub' }] })
+  expect(world.git(repo, 'ls-tree', '-r', '--name-only', 'main')).toBe('app.txt\n')
+  await world.berth(['resume'], { cwd: repo })
+  await world.berth(['answer', item?.id ?? '', 'go-on'], { cwd: repo })
+  await until('the answer to be followed', async () => {
+    const { status, reasonCode } = await world.task(repo, 't')
+    return status === 'landed' || (status === 'ready' && reasonCode === 'uncommitted-work')
+  })
+})
+
+test('a link that an agent committed is looked for again once it was taken out', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const agent = `echo x >new; ${inner}; git add -A; git commit -qm new`
+  expect((await world.berth(runs(agent), { cwd: repo })).code).toBe(3)
+  const worktree = (await world.task(repo, 't')).worktree ?? ''
+  world.git(worktree, 'rm', '-q', '--cached', 'sub')
+  world.git(worktree, 'commit', '-qm', 'no link')
+  rmSync(join(worktree, 'sub'), { recursive: true })
+  await world.berth(['resume'], { cwd: repo })
+  await world.berth(['answer', 't', 'look-again'], { cwd: repo })
+  await until('it to land', async () => (await world.task(repo, 't')).status === 'landed')
+  expect(world.git(repo, 'ls-tree', '-r', '--name-only', 'main')).toBe('app.txt\nnew\n')
+})
+
+test.each([
+  ['committed', 'git add -A; git commit -qm new', 0],
+  ['left staged', 'git add -A', 3],
+])(
+  'a submodule that .gitmodules names and that an agent %s is work like any other',
+  async (_how, end, code) => {
+    const world = makeWorld()
+    const repo = world.repository()
+    const ran = await world.berth(runs(`${inner}; ${declared}; ${end}`), { cwd: repo })
+    expect([ran.code, (await world.items(repo)).map(({ kind }) => kind)]).toEqual([
+      code,
+      code === 0 ? [] : ['approve'],
+    ])
+    expect(world.git(repo, 'ls-tree', '--name-only', code === 0 ? 'main' : 'berth/t')).toContain('sub\n')
+  },
+)
 
 test.each([
   ['deleted its worktree', 'rm -rf "$PWD"', 'its worktree'],

@@ -128,6 +128,19 @@ test('a nested repository is not swallowed as a link', async () => {
   expect(world.git(wt, 'status', '--porcelain')).toBe('?? inner/')
 })
 
+test('a staged link that .gitmodules does not name is withheld, one that it names is committed', async () => {
+  for (const name of ['inner', 'named']) {
+    world.git(world.dir, 'init', '-q', join(wt, name))
+    world.commit(join(wt, name), 'c', { 'f.txt': 'f' })
+  }
+  writeFileSync(join(wt, '.gitmodules'), '[submodule "n"]\n\tpath = named\n\turl = ../named\n')
+  world.git(wt, 'add', '-A')
+  const left = await commit()
+  expect([left.files, left.withheld]).toEqual([2, [{ path: 'inner', why: 'nested' }]])
+  expect(world.git(wt, 'show', '--name-status', '--format=')).toBe('A\t.gitmodules\nA\tnamed')
+  expect(world.git(wt, 'status', '--porcelain')).toBe('A  inner')
+})
+
 test('names that are no UTF-8, and a folder where a file was, are committed as they are', async () => {
   const raw = Buffer.concat([Buffer.from(`${wt}/raw-`), Buffer.from([0xff])])
   writeFileSync(raw, 'x')

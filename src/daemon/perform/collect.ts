@@ -7,10 +7,11 @@ import { type Fact } from '../../core/event.ts'
 import { type Outcome, type RunEnd } from '../../core/outcome.ts'
 import { type Run } from '../../core/run.ts'
 import { type Task } from '../../core/task.ts'
-import { type Changes, changesSince } from '../../git/changes.ts'
+import { type Changes, changesBetween, changesSince } from '../../git/changes.ts'
 import { commitLeft, type Withheld } from '../../git/commit.ts'
 import { type Git, inDirectory } from '../../git/git.ts'
 import { operationInProgress } from '../../git/gitdir.ts'
+import { type Unnamed, unnamedLinks } from '../../git/links.ts'
 import { platform } from '../../platform/platform.ts'
 import { readLedger } from '../../workspace/copies.ts'
 import { identityOf } from '../../workspace/environment.ts'
@@ -129,33 +130,58 @@ async function afterGood(ground: Ground, changes: Counted, base: string, denied:
   if (counted.is === 'unknown') return { is: 'unknown', step: 'changes', reason: counted.reason }
   if (left.commit === base && left.withheld.length === 0)
     return { is: 'no-work', denied, escaped: await escapedPaths(ground) }
+  const isExact = base === wholeBase(ground) && left.withheld.length === 0
+  const links = await strayLinks(ground, left.commit, isExact ? counted : undefined)
+  if (links.is === 'unknown') return { is: 'unknown', step: 'changes', reason: links.reason }
   const { files, insertions, deletions, commits } = counted
   return {
     is: 'done',
     commit: left.commit,
     changes: { files, insertions, deletions, commits },
     uncommitted: left.files > 0,
-    withheld: left.withheld,
+    withheld: [...left.withheld, ...links.paths.map(asWithheld)],
   }
 }
+
+/**
+ * Links that the task's commits add or change and that their `.gitmodules` does not name, as `git add -A` makes of a
+ * repository inside. `known`: what differs, where that is exactly what is committed since the workspace began.
+ */
+async function strayLinks(ground: Ground, commit: string, known?: Counted): Promise<Unnamed> {
+  const worktree = inDirectory(ground.site.repo, ground.path)
+  const base = wholeBase(ground)
+  const between = known ?? (base === undefined ? undefined : await changesBetween(worktree, base, commit))
+  if (between?.is === 'unknown') return between
+  const links = between?.paths.filter(({ link }) => link).map(({ path: at }) => at) ?? []
+  return unnamedLinks(worktree, links, commit)
+}
+
+/** Where the work of all attempts began. */
+const wholeBase = ({ record }: Ground): string | undefined =>
+  record.workspace?.phase === 'ready' ? record.workspace.base : undefined
+
+const asWithheld = (path: string): Withheld => ({ path, why: 'nested', committed: true })
 
 /**
  * An attempt that had nothing to add to what the attempts before it committed, none of which came to a good end: the
  * work is whole, and was only cut off before that could be said.
  */
-async function finishedBefore({ record, run }: Ground, worktree: Git): Promise<Outcome | undefined> {
+async function finishedBefore(ground: Ground, worktree: Git): Promise<Outcome | undefined> {
+  const { record, run } = ground
   const earlier = record.runs.filter(({ id }) => id !== run.id)
   const isDone = ({ state }: Run): boolean => state.phase === 'collected' && state.outcome.is === 'done'
   if (earlier.length === 0 || earlier.some(isDone) || record.workspace?.phase !== 'ready') return undefined
   const whole = await changesSince(worktree, record.workspace.base)
   if (whole.is === 'unknown' || whole.commits === 0 || whole.files === 0) return undefined
+  const links = await strayLinks(ground, whole.head, whole)
+  if (links.is === 'unknown') return { is: 'unknown', step: 'changes', reason: links.reason }
   const { files, insertions, deletions, commits } = whole
   return {
     is: 'done',
     commit: whole.head,
     changes: { files, insertions, deletions, commits },
     uncommitted: false,
-    withheld: [],
+    withheld: links.paths.map(asWithheld),
   }
 }
 
