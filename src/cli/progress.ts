@@ -80,6 +80,7 @@ function sumUp(io: Io, tasks: TaskView[], needed: boolean): void {
     print.note(`${padded(task.task)}  ${status}  ${visible(task.reason)}`)
   }
   if (tasks.some(task => task.status === 'ready' && task.land === 'ask')) print.note('hint: berth land')
+  if (tasks.some(task => task.reasonCode === 'interrupted')) print.note('hint: berth run')
   if (needed) print.note('hint: berth inbox')
 }
 

@@ -48,12 +48,18 @@ function facts(io: Io, task: ShowView): [string, string][] {
     ],
     ['worktree', task.worktree ?? ''],
     ['changes', changeWords(task.changes)],
-    ['merged', task.merged === null ? '' : `${task.merged.is ? 'yes' : 'no'}, by: ${task.merged.rule}`],
+    ['merged', mergedWords(task.merged)],
     ['after', task.after.join(', ')],
     ['land', task.land],
     ['cost', cost],
     ['updated', `${age(io.now() - Date.parse(task.updatedAt))} ago`],
   ]
+}
+
+function mergedWords(merged: ShowView['merged']): string {
+  if (merged === null) return ''
+  if (merged.is) return `yes (${merged.rule})`
+  return merged.rule === 'unknown' ? 'unknown' : 'no'
 }
 
 function gateLines({ print }: Io, gate: ShowView['gates'][number]): string[] {

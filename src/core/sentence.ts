@@ -66,7 +66,7 @@ const table: Table = {
   'account.signed-in': ({ engine, account, by }) => `${of(engine, account)} is signed in, says ${by}`,
   'gate.started': ({ gate, where, commit }) => `gate '${gate}' started on ${short(commit)} (${where})`,
   'gate.exited': ({ gate, ms, reason, ...end }) =>
-    `gate '${gate}' ${reason ?? exit(end)} after ${duration(ms)}`,
+    `gate '${gate}' ${reason ?? (end.code === 0 ? 'passed' : exit(end))} after ${duration(ms)}`,
   'task.ready': ({ commit, gates }) =>
     `ready at ${short(commit)}${gates.length > 0 ? `; passed: ${gates.join(', ')}` : ''}`,
   'task.red': ({ gate, reason }) => `gate '${gate}' failed: ${reason}`,
@@ -168,7 +168,7 @@ function outcomeOf(outcome: Outcome): string {
     case 'done': {
       const { files, insertions, deletions } = outcome.changes
       const by = outcome.uncommitted ? ', committed by Berth' : ''
-      return `its work is at ${short(outcome.commit)}: ${files} files, +${insertions} -${deletions}${by}`
+      return `its work is at ${short(outcome.commit)}: ${files} ${files === 1 ? 'file' : 'files'}, +${insertions} -${deletions}${by}`
     }
     case 'no-work':
       return 'it ended without any change'

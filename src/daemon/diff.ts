@@ -24,8 +24,7 @@ export async function taskDiff(
   task: Pick<TaskView, 'task' | 'base' | 'branch' | 'commit' | 'worktree' | 'status'>,
   { patch, colour }: { patch: boolean; colour: boolean },
 ): Promise<TaskDiff> {
-  if (task.base === null)
-    throw new BerthError('not-found', `'${task.task}' has no workspace yet`, `berth show ${task.task}`)
+  if (task.base === null) throw withoutBase(task)
   const worktree = task.worktree === null ? undefined : inDirectory(repo, task.worktree)
   const head = worktree ? 'HEAD' : await tipOf(repo, task)
   const base = await baseOf(repo, worktree ?? repo, { head, base: task.base })
@@ -42,6 +41,13 @@ export async function taskDiff(
   }
   const files = await ofCommits(repo, base, head)
   return { base, files, patch: patch ? await shown(repo, [...options, base, head], {}) : undefined }
+}
+
+function withoutBase({ task, status }: Pick<TaskView, 'task' | 'status'>): BerthError {
+  const gone = status === 'landed' || status === 'dropped'
+  return gone
+    ? new BerthError('not-found', `'${task}' is ${status}, its workspace is gone`, `berth log --task ${task}`)
+    : new BerthError('not-found', `'${task}' has no workspace yet`, `berth show ${task}`)
 }
 
 async function tipOf(repo: Repository, task: Pick<TaskView, 'task' | 'branch' | 'commit'>): Promise<string> {

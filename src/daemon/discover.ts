@@ -56,7 +56,11 @@ function node(folder: string): Found | undefined {
   const gates = ['check', 'lint', 'typecheck', 'test'].filter(
     name => Object.hasOwn(scripts, name) && !/no test specified/.test(scripts[name] ?? ''),
   )
-  return { setup: [lock?.[1] ?? 'npm install'], gates: gates.map(name => `${tool} run ${name}`) }
+  // Without a lock file in the repository, none may appear in every task's changes.
+  return {
+    setup: [lock?.[1] ?? 'npm install --no-package-lock'],
+    gates: gates.map(name => `${tool} run ${name}`),
+  }
 }
 
 function scriptsOf(text: string): { [name: string]: string } {

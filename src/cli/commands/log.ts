@@ -29,10 +29,13 @@ export const log: Command<Options> = async (io, { options }) => {
     const filter = await openFilter(io, history.fleet, options)
     const print = (event: Event) => io.print.out(formats[format](event, namesOf(history.fleet, event)))
     let last = history.fleet.seq
+    let any = false
     for (const event of newest(history, filter, options.limit)) {
       last = Math.max(last, event.seq)
+      any = true
       print(event)
     }
+    if (!any && !options.follow) io.print.note('nothing that is recorded matches')
     if (options.follow) await goOn(io, history, { last, filter, print })
     return 0
   } finally {

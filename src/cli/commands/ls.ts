@@ -13,13 +13,14 @@ export const ls: Command<{ all?: boolean }> = async (io, { options }) => {
     client.call('ls', { repo, all: options.all ?? false }),
   )
   if (options.json) io.print.json({ berth: 1, tasks })
+  else if (tasks.length === 0)
+    io.print.note(`no ${options.all ? '' : 'open '}tasks here; berth run "BRIEF" adds one`)
   else printTasks(io, tasks)
   return 0
 }
 
 function printTasks(io: Io, tasks: TaskView[]): void {
   const { print } = io
-  if (tasks.length === 0) return print.note('no tasks here; berth run "BRIEF" adds one')
   const columns = [
     { title: 'TASK' },
     { title: 'STATUS', paint: (cell: string, row: number) => painted(print.paint, tasks[row]!.status, cell) },

@@ -84,13 +84,7 @@ export async function retryTasks(
   const fresh = await refreshProject(shell, repo)
   // Nothing is waited for from here on: whoever asks at the same moment sees what this one recorded.
   const tasks = names.map(name => taskNamed(fleetOf(shell), project.id, name))
-  for (const task of tasks)
-    if (isGone(task))
-      throw new BerthError(
-        'not-found',
-        `'${task.name}' is ${statusOf(fleetOf(shell), task, shell.loop.clock()).status} and gone`,
-        'berth run "BRIEF"',
-      )
+  for (const task of tasks) requireThere(shell, task)
   const done = (task: Task): boolean =>
     isGoing(shell, task) || (task.retried?.at ?? -Infinity) > (askedAt ?? Infinity)
   const [going, again] = [tasks.filter(done), tasks.filter(task => !done(task))]
@@ -100,6 +94,12 @@ export async function retryTasks(
     ...again.map(task => ({ kind: 'task.retried', by, ...of(task) }) as const),
   ])
   return { retried: again.map(({ name }) => name), already: going.map(({ name }) => name) }
+}
+
+function requireThere(shell: Shell, task: Task): void {
+  if (!isGone(task)) return
+  const { status } = statusOf(fleetOf(shell), task, shell.loop.clock())
+  throw new BerthError('not-found', `'${task.name}' is ${status} and gone`, 'berth run "BRIEF"')
 }
 
 /** A run is alive, or about to be without anyone asking again. */
@@ -141,6 +141,7 @@ export async function resumeTasks(
     names === undefined || names.length === 0
       ? all.filter(task => (project === undefined || task.project === project) && waitsForResume(task))
       : names.map(name => taskNamed(fleetOf(shell), project ?? '', name))
+  for (const task of tasks) requireThere(shell, task)
   shell.loop.record([
     ...fresh,
     ...opening(shell, by),
@@ -177,7 +178,8 @@ export async function landTasks(
 
 function requireLandable(shell: Shell, task: Task): void {
   const { is } = stageOf(fleetOf(shell), task)
-  if (is === 'ready' || is === 'landing' || task.landing !== undefined) return
+  // What is being verified lands as soon as it is ready: a person who resolved a conflict need not wait for it.
+  if (is === 'ready' || is === 'landing' || is === 'verifying' || task.landing !== undefined) return
   const { status } = statusOf(fleetOf(shell), task, shell.loop.clock())
   throw new BerthError('refused', `'${task.name}' is ${status}, not ready`, `berth show ${task.name}`)
 }
@@ -186,6 +188,7 @@ function wouldText(shell: Shell, task: Task): string {
   const stage = stageOf(fleetOf(shell), task)
   if (stage.is === 'ready' && stage.block) return stage.block.sentence
   const target = task.workspace?.phase === 'ready' ? task.workspace.target : undefined
+  if (stage.is === 'verifying') return `land ${stage.commit.slice(0, 10)} when its gates have passed`
   const commit = task.verification?.commit.slice(0, 10) ?? ''
   return `land ${commit}${target === undefined ? '' : ` on '${target.replace(/^refs\/heads\//, '')}'`}`
 }
@@ -199,7 +202,7 @@ export async function answerItem(
   const within = project === undefined ? {} : { project }
   const item = findItem(fleetOf(shell), shell.loop.clock(), { item: params.item, ...within })
   if (!item)
-    throw new BerthError('not-found', `no open item '${params.item}', or more than one`, 'berth inbox')
+    throw new BerthError('not-found', `'${params.item}' names no open item, or more than one`, 'berth inbox')
   const answered = answerFacts(item, params.answer, params.by)
   if (answered.is === 'facts') {
     shell.loop.record(answered.facts)

@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs'
 import { type RemovalAnswer, type Requests } from '../../core/api.ts'
 import { BerthError } from '../../core/errors.ts'
-import { type Event } from '../../core/event.ts'
+import { type Event, type Fact } from '../../core/event.ts'
 import { isBare, isGone, liveRun, type Task } from '../../core/task.ts'
 import { inDirectory } from '../../git/git.ts'
 import { restoreSaved } from '../../git/restore.ts'
@@ -50,7 +50,10 @@ async function removeTask(
   }
   const from = fleetOf(shell).seq + 1
   shell.typedAt.set(task.key, cwd)
-  shell.loop.record([{ kind: 'teardown.asked', mode, ...of }])
+  // A removal that is refused after it ended the run must not set the agent to work again.
+  const ended: Fact[] =
+    liveRun(task) === undefined || task.stopped ? [] : [{ kind: 'task.stopped', by: 'person', ...of }]
+  shell.loop.record([...ended, { kind: 'teardown.asked', mode, ...of }])
   await until(shell, removeMs, () => settled(shell, task, { from, wait }))
   return answerOf(shell, task, from)
 }
