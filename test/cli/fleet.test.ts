@@ -104,7 +104,7 @@ test('every JSON document is of its published shape', async () => {
     shapes.fact.parse(fact)
   const speech = lines((await world.berth(['transcript', 'fails', '--json'], { cwd: repo })).out)
   for (const line of speech) shapes.transcript.parse(line)
-  expect(speech.at(-1)).toMatchObject({ kind: 'output', text: 'starting\nno such luck' })
+  expect(speech.at(-1)).toMatchObject({ kind: 'output', text: 'starting\nstderr | no such luck' })
   await check('stop', ['stop', 'fails'])
   await check('pause', ['pause'])
   await check('resume', ['resume'])
