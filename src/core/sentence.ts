@@ -168,7 +168,8 @@ function outcomeOf(outcome: Outcome): string {
     case 'done': {
       const { files, insertions, deletions } = outcome.changes
       const by = outcome.uncommitted ? ', committed by Berth' : ''
-      return `its work is at ${short(outcome.commit)}: ${files} ${files === 1 ? 'file' : 'files'}, +${insertions} -${deletions}${by}`
+      const counted = `${files} ${files === 1 ? 'file' : 'files'}`
+      return `its work is at ${short(outcome.commit)}: ${counted}, +${insertions} -${deletions}${by}`
     }
     case 'no-work':
       return 'it ended without any change'
