@@ -26,7 +26,7 @@ export type ExecResult = {
 
 /**
  * Runs `file` without a shell. Never throws for what the child does. At a limit the child and what it started in
- * its own process group are killed, and the answer does not wait for a pipe that somebody else holds open.
+ * its own process group are ended, and the answer does not wait for a pipe that somebody else holds open.
  */
 export function run(file: string, args: readonly string[], options: ExecOptions): Promise<ExecResult> {
   return new Promise(resolve => {
@@ -45,6 +45,7 @@ export function run(file: string, args: readonly string[], options: ExecOptions)
     child.on('error', error => finish(error))
     child.on('exit', (code, signal) => {
       ended = { code, signal }
+      if (cut !== undefined) signalGroup(child, 'SIGKILL')
       linger()
     })
     child.on('close', () => finish())
@@ -58,10 +59,16 @@ export function run(file: string, args: readonly string[], options: ExecOptions)
       const look = () => (out.size() + err.size() === before ? finish() : linger())
       setTimeout(() => setImmediate(look), pipeGraceMs).unref()
     }
+    // Asked first: git takes its lock files away when it is asked, and leaves them for ever when it is killed.
     function stop(why: 'timedOut' | 'truncated' | 'aborted') {
-      cut ??= why
-      killGroup(child)
-      setTimeout(finish, pipeGraceMs).unref()
+      if (cut !== undefined) return
+      cut = why
+      signalGroup(child, 'SIGTERM')
+      const end = () => {
+        signalGroup(child, 'SIGKILL')
+        setTimeout(finish, pipeGraceMs).unref()
+      }
+      setTimeout(end, termGraceMs).unref()
     }
     function finish(error?: Error & { code?: string }) {
       clearTimeout(timer)
@@ -104,6 +111,7 @@ export function runNow(
 
 const dayMs = 86_400_000
 const pipeGraceMs = 250
+const termGraceMs = 2_000
 
 function start(file: string, args: readonly string[], options: ExecOptions): ChildProcess | Error {
   try {
@@ -173,11 +181,11 @@ function feed(child: ChildProcess, input: Uint8Array | string | undefined) {
   child.stdin.end(input)
 }
 
-function killGroup(child: ChildProcess) {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+function signalGroup(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL') {
+  if (child.pid === undefined) return
   try {
-    process.kill(process.platform === 'win32' ? child.pid : -child.pid, 'SIGKILL')
+    process.kill(process.platform === 'win32' ? child.pid : -child.pid, signal)
   } catch {
-    child.kill('SIGKILL')
+    // all of it has ended
   }
 }

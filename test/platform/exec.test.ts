@@ -35,7 +35,7 @@ test('time and bytes are limited, and what the command started is ended with it'
   const dir = mkdtempSync(join(tmpdir(), 'berth-exec-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   const slow = await sh('sleep 300 & echo $! > pid; wait', { cwd: dir, timeoutMs: 1_000 })
-  expect(slow).toMatchObject({ timedOut: true, signal: 'SIGKILL' })
+  expect(slow).toMatchObject({ timedOut: true, signal: 'SIGTERM' })
   if (existsSync(join(dir, 'pid'))) {
     const pid = Number(readFileSync(join(dir, 'pid'), 'utf8'))
     expect(platform.identity(pid)).toBeUndefined()
@@ -57,5 +57,19 @@ test('an abort ends the command', async () => {
   const abort = new AbortController()
   const running = sh('sleep 300', { signal: abort.signal })
   abort.abort()
-  expect(await running).toMatchObject({ code: null, signal: 'SIGKILL', timedOut: false })
+  expect(await running).toMatchObject({ code: null, signal: 'SIGTERM', timedOut: false })
+})
+
+test('a command is asked to end, so that it can take its locks away, and one that does not listen is killed', async () => {
+  const env = { PATH: process.env['PATH'] ?? '' }
+  const limits = { env, timeoutMs: 300, maxBytes: 1000 }
+  const polite = await run(
+    'sh',
+    ['-c', 'trap "echo tidied; exit 7" TERM; while :; do sleep 0.05; done'],
+    limits,
+  )
+  expect(polite).toMatchObject({ code: 7, timedOut: true })
+  expect(polite.out.toString()).toBe('tidied\n')
+  const deaf = await run('sh', ['-c', 'trap "" TERM; while :; do sleep 0.05; done'], limits)
+  expect(deaf).toMatchObject({ code: null, signal: 'SIGKILL', timedOut: true })
 })
