@@ -29,8 +29,8 @@ export async function watch(io: Io, client: Client, { call, repo, names, json }:
     if (change.text) io.print.note(`${padded(event.task)}  ${change.text}`)
     io.print.live(`${counted(phases)}   ${age(io.now() - began)}`)
   }
-  const of = call === undefined || names === undefined ? { repo, ...(names && { tasks: names }) } : {}
-  const followed = { ...(call && { call }), ...of }
+  // With the names: a loop that took over does not know the call.
+  const followed = { ...(call && { call }), repo, ...(names && { tasks: names }) }
   const { exit } = await client.follow(followed, onEvent)
   const { tasks } = await client.call('ls', { repo, all: true })
   const mine = names ? tasks.filter(task => names.includes(task.task)) : tasks.filter(isOpen)

@@ -35,7 +35,11 @@ type Submitting = {
 }
 
 /** Prints the names, one a line, before anything else is said. */
-export async function submit(io: Io, client: Client, given: Submitting): Promise<string[]> {
+export async function submit(
+  io: Io,
+  client: Client,
+  given: Submitting,
+): Promise<{ names: string[]; already: number }> {
   const { call, repo, options } = given
   const tasks = given.tasks.map(({ name, brief, spec }) => ({ ...(name && { name }), brief, spec }))
   const { jobs, land, base } = options
@@ -46,7 +50,7 @@ export async function submit(io: Io, client: Client, given: Submitting): Promise
   const names = answer.tasks.map(task => task.task)
   if (!options.json) for (const name of names) io.print.out(name)
   for (const task of answer.tasks) explain(io, task)
-  return names
+  return { names, already: answer.tasks.filter(({ state }) => state === 'already-running').length }
 }
 
 function explain(io: Io, { task, state, since, where }: SubmitAnswer['tasks'][number]): void {
