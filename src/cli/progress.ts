@@ -11,10 +11,21 @@ import { visible, widthOf } from './columns.ts'
 import { type Io } from './io.ts'
 import { painted } from './words.ts'
 
-export type Watching = { call?: string; repo: string; names: string[] | undefined; json: boolean }
+export type Watching = {
+  call?: string
+  repo: string
+  names: string[] | undefined
+  json: boolean
+  /** How many of the tasks another call is at. */
+  already?: number
+}
 
 /** Follows until everything rests; prints the changes and the end; gives the exit code. */
-export async function watch(io: Io, client: Client, { call, repo, names, json }: Watching): Promise<number> {
+export async function watch(
+  io: Io,
+  client: Client,
+  { call, repo, names, json, already = 0 }: Watching,
+): Promise<number> {
   const began = io.now()
   const phases = new Map<string, Phase>()
   const fleet = emptyFleet()
@@ -31,7 +42,9 @@ export async function watch(io: Io, client: Client, { call, repo, names, json }:
   }
   // With the names: a loop that took over does not know the call.
   const followed = { ...(call && { call }), repo, ...(names && { tasks: names }) }
-  const { exit } = await client.follow(followed, onEvent)
+  const ended = await client.follow(followed, onEvent)
+  // 1 goes before 5, and 5 before 3 (docs/decisions/0027); a loop that took over does not know what was already so.
+  const exit = already > 0 && (ended.exit === 0 || ended.exit === 3) ? 5 : ended.exit
   const { tasks } = await client.call('ls', { repo, all: true })
   const mine = names ? tasks.filter(task => names.includes(task.task)) : tasks.filter(isOpen)
   if (json) io.print.json({ kind: 'summary', tasks: mine, exit })

@@ -23,9 +23,8 @@ export const run: Command<RunOptions> = async (io, { args, options }) => {
     const names = given?.names
     if (!names) await client.call('resume', { repo, by: person })
     if (options.detach) return detached(io, names)
-    const exit = await watch(io, client, { call, repo, names, json: options.json ?? false })
-    // 1 goes before 5, and 5 before 3 (docs/decisions/0027); a loop that took over does not know what was already so.
-    return given && given.already > 0 && (exit === 0 || exit === 3) ? 5 : exit
+    const already = given?.already ?? 0
+    return await watch(io, client, { call, repo, names, json: options.json ?? false, already })
   } catch (error) {
     stop = true
     throw error

@@ -16,7 +16,7 @@ import { surveyWork } from '../../git/survey.ts'
 import { readIfThere } from '../../store/files.ts'
 import { readLedger } from '../../workspace/copies.ts'
 import { type Site } from '../../workspace/site.ts'
-import { type Looks } from '../looks.ts'
+import { type Look, type Looks } from '../looks.ts'
 import { commitOf, targetOf } from '../perform/teardown.ts'
 
 /** What reading needs, whoever reads. */
@@ -48,14 +48,21 @@ export async function listTasks(
       return taskView(fleet, task, clock, {
         host,
         live,
-        ...(look?.changes === undefined ? {} : { changes: look.changes }),
-        differences: (look?.differences ?? []).map(({ what, sentence, command }) => ({
-          what,
-          sentence,
-          command,
-        })),
+        ...seenBy(look),
       })
     }),
+  }
+}
+
+/** What a look adds to a view; changes that are unknown are left out. */
+function seenBy(look: Look | undefined): Pick<TaskView, 'differences'> & { changes?: TaskView['changes'] } {
+  return {
+    ...(look?.changes === undefined ? {} : { changes: look.changes }),
+    differences: (look?.differences ?? []).map(({ what, sentence, command }) => ({
+      what,
+      sentence,
+      command,
+    })),
   }
 }
 
@@ -80,12 +87,7 @@ export async function showTask(reader: Reader, params: { repo: string; task: str
   return showView(fleet, task, clock, {
     host,
     live,
-    ...(look?.changes === undefined ? {} : { changes: look.changes }),
-    differences: (look?.differences ?? []).map(({ what, sentence, command }) => ({
-      what,
-      sentence,
-      command,
-    })),
+    ...seenBy(look),
     brief: readIfThere(task.brief.file)?.toString('utf8') ?? '',
     merged,
     losses,
