@@ -221,17 +221,6 @@ export type StateFact =
   | ({ kind: 'question.expired'; id: string } & OfRun)
   // engines and accounts
   | {
-      kind: 'quota.held'
-      engine: string
-      account: string
-      until: number | null
-      evidence: string
-      project: ProjectId
-      task: TaskName
-      run: RunId
-    }
-  | { kind: 'quota.released'; engine: string; account: string; by: string }
-  | {
       kind: 'account.signed-out'
       engine: string
       account: string

@@ -314,17 +314,6 @@ const projectOf = (fleet: Fleet, id: ProjectId): Project =>
 
 function applyAccounts(fleet: Fleet, event: Event): void {
   switch (event.kind) {
-    case 'quota.held':
-      hold(fleet, event.engine, event.account, {
-        until: event.until,
-        evidence: event.evidence,
-        key: keyOf(event),
-        since: momentOf(event),
-      })
-      return
-    case 'quota.released':
-      fleet.quotas.delete(accountKey(event.engine, event.account))
-      return
     case 'account.signed-out': {
       const { engine, account, evidence } = event
       fleet.signedOut.set(accountKey(engine, account), {

@@ -58,9 +58,6 @@ const table: Table = {
   'question.answered': ({ answer, by }) =>
     answer === null ? `question declined by ${by}` : `answered by ${by}: ${answer}`,
   'question.expired': () => 'question expired unanswered',
-  'quota.held': ({ engine, account, until }) =>
-    `${of(engine, account)} is held${until === null ? '' : ` until ${iso(until)}`}`,
-  'quota.released': ({ engine, account, by }) => `${of(engine, account)} is released by ${by}`,
   'account.signed-out': ({ engine, account, evidence }) =>
     `${of(engine, account)} is signed out: ${evidence}`,
   'account.signed-in': ({ engine, account, by }) => `${of(engine, account)} is signed in, says ${by}`,
