@@ -1,24 +1,34 @@
 // Consent to what a repository makes Berth run (docs/decisions/0016): asked once per content, on a terminal.
 
 import { BerthError } from '../core/errors.ts'
+import { callWith } from '../core/shellword.ts'
 import { visible } from './columns.ts'
 import { type Io } from './io.ts'
 
 /** What the daemon tells with `consent-needed`. */
 export type ConsentDetails = { lines: string[]; source: string }
 
-/** Tries `work` without consent, and with it once a person has given it: by `--trust`, BERTH_TRUST=1, or here. */
+type Options = { trust?: boolean; json?: boolean }
+
+/** Whether the caller consents to whatever it is: by `--trust` or BERTH_TRUST=1. */
+export const trusts = (io: Io, options: Options): boolean =>
+  options.trust === true || io.env['BERTH_TRUST'] === '1'
+
+/**
+ * Tries `work` without consent, and with it once a person has given it: beforehand, or here. The hint of the refusal
+ * is the call itself with `--trust`.
+ */
 export async function consented<T>(
   io: Io,
-  options: { trust?: boolean; json?: boolean },
+  options: Options,
   work: (trust: boolean) => Promise<T>,
 ): Promise<T> {
   try {
-    return await work(options.trust === true || io.env['BERTH_TRUST'] === '1')
+    return await work(trusts(io, options))
   } catch (error) {
     if (!(error instanceof BerthError) || error.code !== 'consent-needed') throw error
     if (!io.question || options.json || !(await agreed(io, error.details as ConsentDetails | undefined)))
-      throw error
+      throw new BerthError(error.code, error.message, callWith(io.args, '--trust'))
     return work(true)
   }
 }

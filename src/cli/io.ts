@@ -1,9 +1,12 @@
 // What a command gets from the world: environment, place, clock, chance, terminal. Made once in main.
 
+import { resolve } from 'node:path'
 import { type Client, type ClientInput } from '../daemon/client.ts'
 import { type Print } from './print.ts'
 
 export type Io = {
+  /** What was typed after `berth`. */
+  args: string[]
   env: { [name: string]: string | undefined }
   cwd: string
   /** Wall clock, ms since 1970. */
@@ -28,8 +31,8 @@ export type Command<Options = object> = (
   given: { args: string[]; options: Options & Common },
 ) => Promise<number>
 
-/** The repository's folder that the person means. */
-export const repoOf = (io: Io, options: Common): string => options.repo ?? io.cwd
+/** The repository's folder that the person means; absolute, because a loop stands elsewhere. */
+export const repoOf = (io: Io, options: Common): string => resolve(io.cwd, options.repo ?? '')
 
 /** Opens the client, and closes it whatever happens. */
 export async function withClient<T>(

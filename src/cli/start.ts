@@ -20,6 +20,7 @@ export async function start(args: string[], world: World): Promise<number> {
   }
   const print = openPrint({ stdout, stderr, env, end })
   const io: Io = {
+    args,
     env,
     cwd: process.cwd(),
     now: world.now,

@@ -6,6 +6,7 @@ import { type Submission } from '../core/api.ts'
 import { BerthError } from '../core/errors.ts'
 import { joinFields, readField, type FieldKey, type TaskFields } from '../core/fields.ts'
 import { nameProblem, slugOf } from '../core/names.ts'
+import { shellWord } from '../core/shellword.ts'
 import { type FileTask, type Mistake, parseMarkdown, type TaskFile } from '../core/taskfile.ts'
 import { titleOf } from '../core/tasklist.ts'
 import { type Common, type Io } from './io.ts'
@@ -99,7 +100,7 @@ function decoded(bytes: Uint8Array, shown: string): string {
     throw new BerthError(
       'task-file',
       `${place(shown, line, column)}: this is not UTF-8`,
-      `iconv -t UTF-8 '${shown}'`,
+      `iconv -t UTF-8 ${shellWord(shown)}`,
     )
   }
 }

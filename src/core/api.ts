@@ -233,7 +233,11 @@ export type Requests = {
    */
   interrupt: { params: { call: string; force: boolean; only?: 'runs' }; answer: object }
   pause: { params: { by: string }; answer: { already: boolean } }
-  resume: { params: { repo?: string; tasks?: string[]; by: string }; answer: { resumed: string[] } }
+  resume: {
+    /** `trust`: with consent to what the repository makes Berth run. */
+    params: { repo?: string; tasks?: string[]; by: string; trust?: boolean }
+    answer: { resumed: string[] }
+  }
   land: {
     params: { repo: string; tasks: string[]; dryRun: boolean; by: string }
     answer: { queued: { task: string; would?: string }[] }

@@ -60,18 +60,21 @@ export async function configure(
 }
 
 /**
- * Throws `consent-needed` unless the repository makes Berth run nothing, or consent to exactly this was given:
- * before (`recorded`), now (`trust`), or by the user's configuration. True: it is to be recorded.
+ * Whether consent to what the repository makes Berth run is there: nothing to consent to, or given to exactly this
+ * `before`; given `now` (by `trust`, or by the user's configuration), and to be recorded; or missing.
  */
-export function requireConsent(
-  configured: Configured,
-  { trust, recorded }: { trust: boolean; recorded: (hash: string) => boolean },
-): boolean {
-  const { consent, hash, source } = configured
-  if (consent.length === 0 || recorded(hash)) return false
-  if (trust || configured.trusted) return true
+export function consentTo(
+  { consent, hash, trusted }: Configured,
+  { trust, before }: { trust: boolean; before: readonly string[] },
+): 'before' | 'now' | 'missing' {
+  if (consent.length === 0 || before.includes(hash)) return 'before'
+  return trust || trusted ? 'now' : 'missing'
+}
+
+/** The error of a call that needs consent first; who puts the question knows the hint. */
+export function consentNeeded({ consent, source }: Configured): BerthError {
   const message = `'${source}' makes Berth run or copy what nobody has agreed to: ${consent.join('; ')}`
-  throw new BerthError('consent-needed', message, 'berth run --trust', { lines: consent, source })
+  return new BerthError('consent-needed', message, 'berth config', { lines: consent, source })
 }
 
 type Own = { source: string; target: string; layer?: Layer; include: string[] }

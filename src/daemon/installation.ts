@@ -3,6 +3,7 @@
 import { chmodSync, existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { shellWord } from '../core/shellword.ts'
 import { version } from '../core/version.ts'
 import { atomicWrite, privateDir, readIfThere } from '../store/files.ts'
 import { type StatePaths } from '../store/paths.ts'
@@ -27,7 +28,7 @@ export function placeShim(paths: StatePaths, { node, main }: Installation, windo
   const file = join(paths.bin, windows ? 'berth.cmd' : 'berth')
   const text = windows
     ? `@"${node}" "${main}" %*\r\n`
-    : `#!/bin/sh\nexec ${quoted(node)} ${quoted(main)} "$@"\n`
+    : `#!/bin/sh\nexec ${shellWord(node)} ${shellWord(main)} "$@"\n`
   if (readIfThere(file)?.toString('utf8') !== text) {
     privateDir(paths.bin)
     atomicWrite(file, text, 0o700)
@@ -35,5 +36,3 @@ export function placeShim(paths: StatePaths, { node, main }: Installation, windo
   }
   return paths.bin
 }
-
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

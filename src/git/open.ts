@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { access, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { BerthError } from '../core/errors.ts'
+import { shellWord } from '../core/shellword.ts'
 import { readSettings, type Settings } from './config.ts'
 import { failure, type Git, type GitResult, git, gitEnvironment, reasonOf } from './git.ts'
 import { listWorktrees } from './list.ts'
@@ -129,14 +130,14 @@ function openFailure(at: Git, result: GitResult): BerthError {
     return new BerthError(
       'foreign-owner',
       `'${path}' belongs to another user, and git does not trust it`,
-      `git config --global --add safe.directory ${quoted(path)}`,
+      `git config --global --add safe.directory ${shellWord(path)}`,
     )
   }
   if (/not a git repository/.test(result.err)) {
     return new BerthError(
       'not-a-repository',
       `'${at.dir}' is not in a git repository`,
-      `git -C ${quoted(at.dir)} init`,
+      `git -C ${shellWord(at.dir)} init`,
     )
   }
   return failure(at, ['rev-parse'], result)
@@ -147,8 +148,8 @@ const bareWorktree = (place: string, commonDir: string): BerthError =>
     'bare-worktree',
     `the worktrees of '${commonDir}' believe that they are bare: 'core.bare' stands in the shared configuration ` +
       `although 'extensions.worktreeConfig' is set (seen from '${place}')`,
-    `git config --file ${quoted(join(commonDir, 'config.worktree'))} core.bare true && ` +
-      `git config --file ${quoted(join(commonDir, 'config'))} --unset core.bare`,
+    `git config --file ${shellWord(join(commonDir, 'config.worktree'))} core.bare true && ` +
+      `git config --file ${shellWord(join(commonDir, 'config'))} --unset core.bare`,
   )
 
 /** The main worktree, or the common directory of a bare repository. */
@@ -175,7 +176,7 @@ async function requireCommit(at: Git): Promise<void> {
   throw new BerthError(
     'no-commits',
     `the repository '${at.dir}' has no commit yet`,
-    `git -C ${quoted(at.dir)} commit --allow-empty -m 'first commit'`,
+    `git -C ${shellWord(at.dir)} commit --allow-empty -m 'first commit'`,
   )
 }
 
@@ -192,7 +193,3 @@ async function traitsOf(root: string, commonDir: string, settings: Settings): Pr
     partial: settings.all.some(({ name }) => /^remote\..+\.(promisor|partialclonefilter)$/.test(name)),
   }
 }
-
-/** For a hint: a word of a POSIX shell. */
-const quoted = (text: string): string =>
-  /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

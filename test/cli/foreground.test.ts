@@ -38,11 +38,45 @@ test('on a terminal consent is asked once, and not again for the same commands',
   const no = await answering(world, args, 'n')
   expect(no.code).toBe(2)
   expect(no.seen).toContain('  setup: touch .ready\r\n')
-  expect(no.seen).toContain('hint: berth run --trust\r\n')
+  expect(no.seen).toContain(`hint: berth run --command 'echo x > x.txt' --repo ${repo} x --trust\r\n`)
   expect((await answering(world, args, 'y')).code).toBe(0)
   expect(await world.berth(['run', '--command', 'echo y > y.txt', '--repo', repo, 'y'])).toMatchObject({
     code: 0,
   })
+})
+
+test('elsewhere the hint is the same call with the consent in it, and works when it is typed', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const file = world.write(join(world.dir, 'my tasks.md'), '## one: t\ncommand: echo 1 > 1.txt\n\nx\n')
+  const calls = [
+    ['run', '--command', "echo 'it''s' > x.txt", '--repo', repo, '--', '- two\nlines of $HOME'],
+    ['run', '-f', file, '--repo', repo, '--json'],
+  ]
+  for (const [at, args] of calls.entries()) {
+    world.write(join(repo, 'berth.toml'), `setup = ["true ${at}"]\n`)
+    const refused = await world.berth(args)
+    expect(refused.code).toBe(2)
+    const error = refused.out === '' ? undefined : (JSON.parse(refused.out) as { error: { hint: string } })
+    const hint = error?.error.hint ?? refused.err.slice(refused.err.indexOf('hint: ') + 'hint: '.length)
+    expect(await world.type(hint)).toMatchObject({ code: 0 })
+  }
+  const tasks = await Promise.all(['two', 'one'].map(name => world.task(repo, name)))
+  expect(tasks.map(({ status }) => status)).toEqual(['ready', 'ready'])
+})
+
+test('run with --trust and without a task gives the consent that what is open waits for', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const args = ['run', '--name', 'a', '--command', 'test -e gone || exit 1', '--repo', repo, 'x']
+  expect(await world.berth(args)).toMatchObject({ code: 1 })
+  world.write(join(repo, 'berth.toml'), 'gates = ["true"]\n')
+  await world.berth(['retry', 'a', '--repo', repo])
+  await until('it to wait', async () => (await world.task(repo, 'a')).reasonCode === 'consent')
+  expect(await world.berth(['run', '--repo', repo])).toMatchObject({ code: 3 })
+  expect((await world.items(repo)).map(({ kind }) => kind)).toEqual(['approve'])
+  expect(await world.berth(['run', '--trust', '--repo', repo])).toMatchObject({ code: 1 })
+  expect(await world.task(repo, 'a')).toMatchObject({ status: 'failed' })
 })
 
 const sleeper = 'echo begun > begun.txt; exec sleep 300'

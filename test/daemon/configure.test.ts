@@ -3,7 +3,13 @@
 import { realpathSync, symlinkSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { BerthError } from '../../src/core/errors.ts'
-import { configure, requireConsent, type Configured, type Flags } from '../../src/daemon/configure.ts'
+import {
+  configure,
+  consentNeeded,
+  consentTo,
+  type Configured,
+  type Flags,
+} from '../../src/daemon/configure.ts'
 import { programOf, requireGatePrograms } from '../../src/daemon/gateprograms.ts'
 import { makeWorld, type World } from '../fixtures/repository.ts'
 
@@ -136,15 +142,14 @@ test('mistakes name file, line and the nearest key, wherever they stand', async 
 test('consent is asked for what the repository runs, once per content', async () => {
   const repo = world.repository('repo', { 'berth.toml': 'setup = ["npm ci"]\n' })
   const first = await configured(repo)
-  const recorded = () => false
-  const needed = refusal(Promise.resolve().then(() => requireConsent(first, { trust: false, recorded })))
-  expect(await needed).toEqual({
+  expect(consentTo(first, { trust: false, before: [] })).toBe('missing')
+  expect(await refusal(Promise.reject(consentNeeded(first)))).toEqual({
     code: 'consent-needed',
     message: `'${first.source}' makes Berth run or copy what nobody has agreed to: setup: npm ci`,
-    hint: 'berth run --trust',
+    hint: 'berth config',
   })
-  expect(requireConsent(first, { trust: true, recorded })).toBe(true)
-  expect(requireConsent(first, { trust: false, recorded: hash => hash === first.hash })).toBe(false)
+  expect(consentTo(first, { trust: true, before: [] })).toBe('now')
+  expect(consentTo(first, { trust: false, before: [first.hash] })).toBe('before')
   world.commit(repo, 'same', { 'berth.toml': '# a comment\nsetup = ["npm ci"]\n' })
   expect((await configured(repo)).hash).toBe(first.hash)
   world.commit(repo, 'other', { 'berth.toml': 'setup = ["npm ci && evil"]\n' })

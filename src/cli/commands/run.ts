@@ -1,5 +1,6 @@
 // `berth run`: submits tasks and works them until each rests.
 
+import { trusts } from '../consent.ts'
 import { listDry } from '../dry.ts'
 import { type Command, type Io, person, repoOf } from '../io.ts'
 import { watch } from '../progress.ts'
@@ -21,7 +22,7 @@ export const run: Command<RunOptions> = async (io, { args, options }) => {
     const call = io.newId()
     const given = tasks.length > 0 ? await submit(io, client, { call, repo, tasks, options }) : undefined
     const names = given?.names
-    if (!names) await client.call('resume', { repo, by: person })
+    if (!names) await client.call('resume', { repo, by: person, trust: trusts(io, options) })
     if (options.detach) return detached(io, names)
     const already = given?.already ?? 0
     return await watch(io, client, { call, repo, names, json: options.json ?? false, already })

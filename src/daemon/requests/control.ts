@@ -129,12 +129,12 @@ export function pauseFleet(shell: Shell, { by }: Requests['pause']['params']): R
 /** With names, these tasks; without, the whole fleet and all that waits only for a person to say so. */
 export async function resumeTasks(
   shell: Shell,
-  { repo, tasks: names, by }: Requests['resume']['params'],
+  { repo, tasks: names, by, trust }: Requests['resume']['params'],
 ): Promise<Requests['resume']['answer']> {
   const project = repo === undefined ? undefined : (await shell.repositories.at(repo, shell.env)).id
   const fresh =
     repo !== undefined && project !== undefined && fleetOf(shell).projects.has(project)
-      ? await refreshProject(shell, repo)
+      ? await refreshProject(shell, repo, trust)
       : []
   const all = [...fleetOf(shell).live].flatMap(key => fleetOf(shell).tasks.get(key) ?? [])
   const tasks =

@@ -6,7 +6,7 @@ import { BerthError } from '../../core/errors.ts'
 import { type Repository } from '../../git/open.ts'
 import { type Environment } from '../../workspace/environment.ts'
 import { basename } from 'node:path'
-import { type Configured, configure, type Flags } from '../configure.ts'
+import { type Configured, configure, consentNeeded, consentTo, type Flags } from '../configure.ts'
 import { managedRoot } from '../managedroot.ts'
 import { fleetOf, type Shell } from '../shell.ts'
 
@@ -60,10 +60,29 @@ export async function knownProject(shell: Shell, dir: string): Promise<Project &
   return { ...project, repo }
 }
 
-/** Reads the configuration again before something goes on; a mistake in it is recorded, and holds the project. */
-export async function refreshProject(shell: Shell, dir: string): Promise<Fact[]> {
+/** The consent that is given now, by `trust` or by the user's configuration. Throws `consent-needed` if `must`. */
+export function consentFacts(
+  shell: Shell,
+  { repo, configured }: Opened,
+  { trust, must }: { trust: boolean; must: boolean },
+): Fact[] {
+  const before = fleetOf(shell).projects.get(repo.id)?.consented ?? []
+  const consent = consentTo(configured, { trust, before })
+  if (consent === 'missing' && must) throw consentNeeded(configured)
+  return consent === 'now'
+    ? [{ kind: 'consent.given', project: repo.id, hash: configured.hash, by: 'person' }]
+    : []
+}
+
+/**
+ * Reads the configuration again before something goes on; a mistake in it is recorded, and holds the project. With
+ * `trust` what it makes Berth run is consented to.
+ */
+export async function refreshProject(shell: Shell, dir: string, trust = false): Promise<Fact[]> {
   try {
-    return projectFacts(shell, await openProject(shell, { dir, env: shell.env }))
+    // That the loop was started with BERTH_TRUST says nothing about who asks now.
+    const opened = await openProject(shell, { dir, env: { ...shell.env, BERTH_TRUST: undefined } })
+    return [...projectFacts(shell, opened), ...consentFacts(shell, opened, { trust, must: false })]
   } catch (error) {
     if (!(error instanceof BerthError)) throw error
     const repo = await shell.repositories.at(dir, shell.env)

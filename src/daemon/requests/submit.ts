@@ -15,13 +15,12 @@ import { type Repository } from '../../git/open.ts'
 import { namedBase } from '../../git/target.ts'
 import { atomicWrite, privateDir } from '../../store/files.ts'
 import { type Environment } from '../../workspace/environment.ts'
-import { requireConsent } from '../configure.ts'
 import { requireGatePrograms } from '../gateprograms.ts'
 import { handedNames } from '../perform/site.ts'
 import { secretValues } from '../secrets.ts'
 import { type Caller } from '../server.ts'
 import { fleetOf, type Shell } from '../shell.ts'
-import { type Opened, openProject, projectFacts } from './project.ts'
+import { consentFacts, type Opened, openProject, projectFacts } from './project.ts'
 import { requireEngine, specOf } from './spec.ts'
 
 type Params = Requests['submit']['params']
@@ -32,9 +31,7 @@ export async function submit(shell: Shell, params: Params, caller: Caller): Prom
   const jobs = flags.jobs === undefined ? {} : { jobs: flags.jobs }
   const opened = await openProject(shell, { dir: params.repo, env, flags: jobs })
   const { repo, configured } = opened
-  const project = fleetOf(shell).projects.get(repo.id)
-  const recorded = (hash: string): boolean => project?.consented.includes(hash) ?? false
-  const consents = requireConsent(configured, { trust: params.trust, recorded })
+  const consent = consentFacts(shell, opened, { trust: params.trust, must: true })
   requireGatePrograms(configured.policy.gates, env)
   const specs = submissions.map(each => specOf(each, configured.policy, flags))
   requireGatePrograms(
@@ -51,9 +48,7 @@ export async function submit(shell: Shell, params: Params, caller: Caller): Prom
   shell.passed.put(params.call, env)
   shell.loop.record([
     ...projectFacts(shell, opened),
-    ...(consents
-      ? [{ kind: 'consent.given', project: repo.id, hash: configured.hash, by: 'person' } as const]
-      : []),
+    ...consent,
     ...limitFacts(shell, opened, flags.jobs),
     ...(fleetOf(shell).admission === 'closed' ? [{ kind: 'admission.opened', by: 'run' } as const] : []),
     ...plan.flatMap(each => factsOf(shell, each, params, opened)),

@@ -1,0 +1,12 @@
+// What a person types: words of a POSIX shell, for hints that work when they are typed.
+
+/** One word of a POSIX shell, quoted only if it must be. */
+export const shellWord = (text: string): string =>
+  /^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+
+/** The call of `berth` with these arguments and one more flag: before `--`, which ends the flags, else at the end. */
+export function callWith(args: readonly string[], flag: string): string {
+  const end = args.indexOf('--')
+  const at = end < 0 ? args.length : end
+  return ['berth', ...args.slice(0, at), flag, ...args.slice(at)].map(shellWord).join(' ')
+}
