@@ -8,7 +8,7 @@ import { type Fleet } from '../core/fleet.ts'
 import { nearest } from '../core/nearest.ts'
 import { parseTime } from '../core/quantity.ts'
 import { type Query } from '../store/store.ts'
-import { type Common, type Io } from './io.ts'
+import { type Common, type Io, repoOf } from './io.ts'
 import { flagValue } from './usage.ts'
 
 export type LogOptions = Common & {
@@ -66,7 +66,7 @@ export function timesOf(
 async function projectOf(io: Io, options: Common): Promise<{ id: string; places: string[] } | undefined> {
   const { repositoryAt } = await import('../daemon/place.ts')
   try {
-    const repo = await repositoryAt(options.repo ?? io.cwd, io.env)
+    const repo = await repositoryAt(repoOf(io, options), io.env)
     return { id: repo.id, places: [repo.worktree ?? repo.root, repo.root] }
   } catch (error) {
     if (options.repo === undefined && error instanceof BerthError && error.code === 'not-a-repository')

@@ -47,7 +47,15 @@ export type AddRefusal =
   | 'filter'
   | 'commit'
 
-export type Refused = { is: 'refused'; what: AddRefusal; code: ErrorCode; message: string; hint: string }
+export type Refused = {
+  is: 'refused'
+  what: AddRefusal
+  code: ErrorCode
+  message: string
+  hint: string
+  /** The worktree that has the branch. */
+  at?: string
+}
 
 export type AddOutcome =
   | {
@@ -194,7 +202,8 @@ async function takeUp(repo: Repository, request: AddRequest, tip: string): Promi
   const user = list.entries.find(entry => entry.branch === branch)
   if (user) {
     const message = `the branch '${branch}' is checked out in '${user.path}'`
-    return refused('branch-checked-out', 'name-taken', message, 'choose another name with --name')
+    const refusal = refused('branch-checked-out', 'name-taken', message, 'choose another name with --name')
+    return { ...refusal, at: user.path }
   }
   if (!request.takeUp) {
     const message = `the branch '${branch}' is there already`

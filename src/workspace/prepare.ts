@@ -1,10 +1,11 @@
 // Making a workspace: worktree, home, copies, ports, setup; and taking back what a failed creation made.
 
 import { lstat, mkdir } from 'node:fs/promises'
+import { shellWord } from '../core/shellword.ts'
 import { type Fact, type Holder, type TaskName, type TaskSpec } from '../core/event.ts'
 import { entryDirOf } from '../git/list.ts'
 import { clearHalfMade, inspectHalfMade } from '../git/half.ts'
-import { addWorktree } from '../git/worktree.ts'
+import { addWorktree, type Refused } from '../git/worktree.ts'
 import { platform } from '../platform/platform.ts'
 import { type Base, findBase, type Start } from './base.ts'
 import { copyInto } from './copies.ts'
@@ -129,7 +130,7 @@ async function makeWorktree(input: PrepareInput, voice: Voice): Promise<Step<Mad
   const base = await findBase(input, input.task, input.start, voice.signal)
   if (base.is === 'none') return { is: 'end', facts: base.facts }
   const added = await add(input, base, voice)
-  if (added.is === 'refused') return failed(input, added.what, added.message, { hint: added.hint })
+  if (added.is === 'refused') return refusedFor(input, added, base.commit)
   if (added.is === 'failed') {
     if (added.left.length > 0)
       return stuck(input, added.step, `${added.reason}; left behind: ${added.left.join(', ')}`)
@@ -144,6 +145,35 @@ async function makeWorktree(input: PrepareInput, voice: Voice): Promise<Step<Mad
     notices: [...notices, ...added.notices],
   }
   return { is: 'ok', value }
+}
+
+/** A worktree elsewhere whose making was cut off is named as that; it is not ours to clear (case 19). */
+async function refusedFor(
+  input: PrepareInput,
+  { what, message, hint, at }: Refused,
+  base: string,
+): Promise<{ is: 'end'; facts: Fact[] }> {
+  const { repo, branch, task } = input
+  const half = at === undefined ? undefined : await inspectHalfMade(repo, { path: at, branch, base })
+  if (at === undefined || half?.is !== 'half') return failed(input, what, message, { hint })
+  const query = { marker: workspaceMark(input, task), since: input.since }
+  const places = half.entryDir === null ? [at] : [at, half.entryDir]
+  const holders = places.map(place => platform.holdersOf(place, query))
+  const pids = holders.flatMap(each => [...each.ours, ...each.tied].map(({ pid }) => pid))
+  const cut = `the creation of '${at}', which has the branch '${branch}', was cut off`
+  const unknown = holders.flatMap(each => each.unknown)
+  if (pids.length > 0 || unknown.length > 0) {
+    const who = pids.length > 0 ? `is used by ${[...new Set(pids)].join(', ')}` : unknown.join('; ')
+    return failed(input, what, `${cut}, or is under way: it ${who}`, { hint: `berth retry ${task}` })
+  }
+  if (half.unique.length > 0) {
+    const names = half.unique.slice(0, 5).join("', '")
+    return failed(input, what, `${cut}; it holds files of its own: '${names}'`, {
+      hint: `ls -la ${shellWord(at)}`,
+    })
+  }
+  const clear = `git -C ${shellWord(repo.root)} worktree remove -f -f ${shellWord(at)}`
+  return failed(input, what, cut, { hint: `${clear} && berth retry ${task}` })
 }
 
 const add = (

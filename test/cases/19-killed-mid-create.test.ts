@@ -1,6 +1,7 @@
 // Case 19: the making of a worktree was killed half way.
 
-import { existsSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type World, kill, makeWorld, processesIn, until } from '../fixtures/berth.ts'
@@ -25,17 +26,42 @@ test('removing it takes away folder, entry and branch, and saves no phantom dele
   expect(world.git(repo, 'for-each-ref', 'refs/heads/berth', 'refs/berth')).toBe('')
 })
 
+test('one that git began elsewhere is named as cut off, with the command after which starting succeeds', async () => {
+  const world = makeWorld()
+  const repo = slowRepository(world)
+  const elsewhere = join(world.dir, 'wt')
+  const adding = spawn('git', ['worktree', 'add', '-qb', 'berth/cut', elsewhere, 'main'], {
+    cwd: repo,
+    env: world.env,
+  })
+  const run = ['run', '--name', 'cut', '--command', 'echo x > x', '--repo', repo, 'go']
+  await until('the checkout to be under way', () => existsSync(join(world.dir, 'held')))
+  expect(await world.berth(run)).toMatchObject({ code: 1 })
+  const cut = `branch-checked-out: the creation of '${elsewhere}', which has the branch 'berth/cut', was cut off`
+  expect((await world.task(repo, 'cut')).reason).toMatch(`${cut}, or is under way: it is used by `)
+  expect(existsSync(join(repo, '.git/worktrees/wt/locked'))).toBe(true)
+
+  adding.kill('SIGKILL')
+  await killAll(world, repo)
+  world.write(join(elsewhere, 'mine.txt'), 'mine\n')
+  expect(await world.berth(['retry', 'cut', '--repo', repo])).toMatchObject({ code: 0 })
+  const own = `${cut}; it holds files of its own: 'mine.txt'`
+  await until('it to be tried', async () => (await world.task(repo, 'cut')).reason === own)
+
+  rmSync(join(elsewhere, 'mine.txt'))
+  await world.berth(['retry', 'cut', '--repo', repo])
+  await until('it to be tried', async () => (await world.task(repo, 'cut')).reason === cut)
+  const [item] = await world.items(repo)
+  const hint = item?.evidence.find(({ kind }) => kind === 'hint')?.text ?? ''
+  expect(hint).toBe(`git -C ${repo} worktree remove -f -f ${elsewhere} && berth retry cut`)
+  expect(await world.type(hint, { cwd: repo })).toMatchObject({ code: 0 })
+  await until('it to be ready', async () => (await world.task(repo, 'cut')).status === 'ready')
+})
+
 /** Kills all of Berth and git while a slow filter holds the checkout up. */
 async function cutOff(world: World): Promise<string> {
-  const repo = world.repository('repo', {
-    '.gitattributes': '*.slow filter=slow\n',
-    'a.slow': '1\n',
-    'b.slow': '2\n',
-    'c.slow': '3\n',
-  })
+  const repo = slowRepository(world)
   const held = join(world.dir, 'held')
-  world.git(repo, 'config', 'filter.slow.clean', 'cat')
-  world.git(repo, 'config', 'filter.slow.smudge', `touch '${held}'; sleep 300; cat`)
   const { child, ended } = world.start([
     'run',
     '--name',
@@ -49,11 +75,28 @@ async function cutOff(world: World): Promise<string> {
   await until('the checkout to be under way', () => existsSync(held))
   child.kill('SIGKILL')
   await ended
+  await killAll(world, repo)
+  return repo
+}
+
+/** A checkout of it stops half way, and leaves the file `held` to say so. */
+function slowRepository(world: World): string {
+  const repo = world.repository('repo', {
+    '.gitattributes': '*.slow filter=slow\n',
+    'a.slow': '1\n',
+    'b.slow': '2\n',
+    'c.slow': '3\n',
+  })
+  world.git(repo, 'config', 'filter.slow.clean', 'cat')
+  world.git(repo, 'config', 'filter.slow.smudge', `touch '${join(world.dir, 'held')}'; sleep 300; cat`)
+  return repo
+}
+
+async function killAll(world: World, repo: string): Promise<void> {
   await until('all of it to end', () => {
     const left = processesIn(world.dir)
     for (const { pid } of left) kill(pid)
     return left.length === 0
   })
   world.git(repo, 'config', 'filter.slow.smudge', 'cat')
-  return repo
 }

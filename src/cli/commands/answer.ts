@@ -3,7 +3,7 @@
 import { type ItemView } from '../../core/api.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type Client } from '../../daemon/client.ts'
-import { type Command, person, withClient } from '../io.ts'
+import { type Command, repoOf, person, withClient } from '../io.ts'
 
 export const answer: Command<{ decline?: boolean }> = async (io, { args, options }) => {
   const [item = '', ...words] = args
@@ -16,7 +16,7 @@ export const answer: Command<{ decline?: boolean }> = async (io, { args, options
     )
   }
   const given = options.decline ? null : text
-  const repo = options.repo ?? io.cwd
+  const repo = repoOf(io, options)
   const { answered, resting } = await withClient(io, { need: 'write' }, async client => {
     if (given === '') throw await howToAnswer(await client.call('inbox', {}), item)
     const { item: answered } = await client.call('answer', { repo, item, answer: given, by: person })

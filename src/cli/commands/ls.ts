@@ -38,11 +38,14 @@ function printTasks(io: Io, tasks: TaskView[]): void {
     visible(reasonOf(task)),
   ])
   for (const line of table(columns, rows, print.width)) print.out(line)
-  for (const task of tasks) {
-    for (const { sentence, command } of task.differences) {
-      print.note(`${task.task}: ${visible(sentence)}${command ? ` (${command})` : ''}`)
+  // What is so for several tasks is said once.
+  const said = new Map<string, string[]>()
+  for (const { task, differences } of tasks)
+    for (const { sentence, command } of differences) {
+      const text = `${visible(sentence)}${command ? ` (${command})` : ''}`
+      said.set(text, [...(said.get(text) ?? []), task])
     }
-  }
+  for (const [text, names] of said) print.note(`${names.join(', ')}: ${text}`)
 }
 
 /** The reason; a removal that did not come to its end is more urgent. */

@@ -1,5 +1,7 @@
 // Requests that only read: rows, items, all of one task, saved work. They work the same with and without a loop.
 
+import { existsSync, realpathSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { type ItemView, type SavedView, type ShowView, type TaskView } from '../../core/api.ts'
 import { items } from '../../core/attention.ts'
 import { type Clock } from '../../core/clock.ts'
@@ -8,7 +10,7 @@ import { type Loss } from '../../core/event.ts'
 import { type Fleet } from '../../core/fleet.ts'
 import { nearest } from '../../core/nearest.ts'
 import { isBare, type Task } from '../../core/task.ts'
-import { isListed, savedViews, showView, taskView } from '../../core/views.ts'
+import { isListed, isoOf, savedViews, showView, taskView } from '../../core/views.ts'
 import { inDirectory } from '../../git/git.ts'
 import { mergedness } from '../../git/merged.ts'
 import { type Repository } from '../../git/open.ts'
@@ -36,20 +38,17 @@ export async function listTasks(
   reader: Reader,
   params: { repo?: string; all: boolean },
 ): Promise<{ tasks: TaskView[] }> {
-  const project = await projectAt(reader, params.repo)
+  const { project, unreadable } = await placeAt(reader, params.repo)
   const tasks = [...reader.fleet.tasks.values()].filter(
     task => (project === undefined || task.project === project) && isListed(task, params.all),
   )
-  const looks = await reader.looks.at(tasks.filter(task => !isBare(task)))
+  if (unreadable && tasks.length === 0) throw unreadable
+  const looks = await reader.looks.at(unreadable ? [] : tasks.filter(task => !isBare(task)))
   const { fleet, clock, host, live } = reader
   return {
     tasks: tasks.map(task => {
-      const look = looks.get(task.key)
-      return taskView(fleet, task, clock, {
-        host,
-        live,
-        ...seenBy(look),
-      })
+      const seen = unreadable ? { differences: [differenceOf(unreadable)] } : seenBy(looks.get(task.key))
+      return taskView(fleet, task, clock, { host, live, ...seen })
     }),
   }
 }
@@ -67,12 +66,37 @@ function seenBy(look: Look | undefined): Pick<TaskView, 'differences'> & { chang
 }
 
 export async function listItems(reader: Reader, params: { repo?: string }): Promise<{ items: ItemView[] }> {
-  const project = await projectAt(reader, params.repo)
+  const { project, unreadable } = await placeAt(reader, params.repo)
   const all = items(reader.fleet, reader.clock)
+  const found = all.filter(item => project === undefined || item.project === project || item.project === '')
+  return { items: unreadable ? [unreadableItem(reader, project ?? '', unreadable), ...found] : found }
+}
+
+/** What holds up all of a repository that git refuses to read: shown to who looks, recorded nowhere. */
+function unreadableItem({ fleet, clock }: Reader, id: string, error: BerthError): ItemView {
+  const project = fleet.projects.get(id)
+  const live = [...fleet.live].flatMap(key => fleet.tasks.get(key) ?? [])
   return {
-    items: all.filter(item => project === undefined || item.project === project || item.project === ''),
+    id: `config:${project?.name ?? id}:unreadable`,
+    kind: 'config',
+    task: null,
+    project: id,
+    since: isoOf(clock.wall),
+    reason: unreadableText(error),
+    evidence: [],
+    blocks: live.filter(task => task.project === id).map(({ name }) => name),
+    actions: error.hint === undefined ? [] : [{ key: 'try', label: 'then look again', command: error.hint }],
   }
 }
+
+const differenceOf = (error: BerthError): TaskView['differences'][number] => ({
+  what: 'repository-unreadable',
+  sentence: unreadableText(error),
+  command: error.hint ?? 'berth doctor',
+})
+
+const unreadableText = ({ code, message }: BerthError): string =>
+  `not readable: ${code === 'foreign-owner' ? 'owner: ' : ''}${message}`
 
 export async function showTask(reader: Reader, params: { repo: string; task: string }): Promise<ShowView> {
   const task = await findTask(reader, params.repo, params.task)
@@ -95,19 +119,39 @@ export async function showTask(reader: Reader, params: { repo: string; task: str
 }
 
 export async function listSaved(reader: Reader, params: { repo: string }): Promise<{ saved: SavedView[] }> {
-  const id = await projectAt(reader, params.repo)
+  const { project: id } = await placeAt(reader, params.repo)
   const tasks = [...reader.fleet.tasks.values()].filter(task => task.project === id)
   return { saved: tasks.flatMap(savedViews).sort((a, b) => (a.at < b.at ? -1 : 1)) }
 }
 
-/** A repository without a commit has no task, and is no mistake to look at. Undefined: every project. */
-async function projectAt(reader: Pick<Reader, 'at'>, dir: string | undefined): Promise<string | undefined> {
-  if (dir === undefined) return undefined
+type Place = {
+  /** Undefined: every project. */
+  project: string | undefined
+  /** Why git does not read it, although Berth knows it: then the records are all there is. */
+  unreadable?: BerthError
+}
+
+/** A repository without a commit has no task, and is no mistake to look at. */
+async function placeAt(reader: Pick<Reader, 'at' | 'fleet'>, dir: string | undefined): Promise<Place> {
+  if (dir === undefined) return { project: undefined }
   try {
-    return (await reader.at(dir)).id
+    return { project: (await reader.at(dir)).id }
   } catch (error) {
-    if (error instanceof BerthError && error.code === 'no-commits') return ''
-    throw error
+    if (!(error instanceof BerthError)) throw error
+    if (error.code === 'no-commits') return { project: '' }
+    const known = recordedAt(reader.fleet, dir)
+    if (known === undefined) throw error
+    return { project: known, unreadable: error }
+  }
+}
+
+/** The project recorded at the nearest repository that `dir` lies in, found without git. */
+function recordedAt(fleet: Fleet, dir: string): string | undefined {
+  const place = resolve(dir)
+  for (let folder = existsSync(place) ? realpathSync(place) : place; ; folder = dirname(folder)) {
+    for (const { id, root, commonDir } of fleet.projects.values())
+      if (root === folder || commonDir === folder) return id
+    if (existsSync(join(folder, '.git')) || dirname(folder) === folder) return undefined
   }
 }
 
