@@ -1,7 +1,8 @@
 // What became of a removal, for a person, and its exit code.
 
-import { type RemovalAnswer } from '../core/api.ts'
+import { type Left, type RemovalAnswer } from '../core/api.ts'
 import { type Holder } from '../core/event.ts'
+import { removalDoing } from '../core/words.ts'
 import { visible } from './columns.ts'
 import { type Io } from './io.ts'
 import { lossLine } from './words.ts'
@@ -13,9 +14,10 @@ export function printRemoval({ print }: Io, answer: RemovalAnswer): void {
     case 'removed':
     case 'aside': {
       const done = answer.is === 'removed' ? 'removed' : 'moved aside and unregistered'
-      const branch = answer.branch === 'none' ? '' : `, branch ${answer.branch}`
-      print.out(`${done} '${answer.task}'${branch}${answer.saved ? `, saved as '${answer.saved}'` : ''}`)
-      for (const holder of answer.named) print.note(`  left alone: ${holderLine(holder)}`)
+      print.out(
+        `${done} '${answer.task}'${branchWords(answer)}${answer.saved ? `, saved as '${answer.saved}'` : ''}`,
+      )
+      printLeft(print, answer)
       return
     }
     case 'refused':
@@ -24,13 +26,32 @@ export function printRemoval({ print }: Io, answer: RemovalAnswer): void {
       for (const holder of answer.holders) print.note(`  ${holderLine(holder)}`)
       if (answer.hint) print.note(`${dim('hint:')} ${answer.hint}`)
       return
-    case 'stuck':
+    case 'stuck': {
+      const doing = removalDoing[answer.step] ?? answer.step
       print.note(
-        `${red('berth:')} '${answer.task}' is not removed, it stopped at '${answer.step}': ${visible(answer.reason)}`,
+        `${red('berth:')} '${answer.task}' is not removed: it stopped while ${doing}: ${visible(answer.reason)}`,
       )
       for (const holder of answer.holders) print.note(`  ${holderLine(holder)}`)
       print.note(`${dim('hint:')} berth rm ${answer.task}`)
+    }
   }
+}
+
+function branchWords({ branch, kept }: Left): string {
+  if (kept !== undefined) return `, branch '${visible(kept.branch)}' kept: ${visible(kept.reason)}`
+  if (branch === 'going') return ', its branch is deleted with its files'
+  return branch === 'none' ? '' : `, branch ${branch}`
+}
+
+/** What is still there, and the command that takes it or shows it. */
+function printLeft(print: Io['print'], { kept, named, stashes }: Left): void {
+  for (const holder of named) print.note(`  left alone: ${holderLine(holder)}`)
+  const hint = print.notePaint.dim('hint:')
+  if (stashes > 0) {
+    print.note(`  left alone: ${stashes} ${stashes === 1 ? 'stash' : 'stashes'} made in it`)
+    print.note(`${hint} git stash list`)
+  }
+  if (kept?.hint !== undefined) print.note(`${hint} ${kept.hint}`)
 }
 
 const holderLine = ({ pid, command, what }: Holder): string => `${pid} ${visible(command)} (${visible(what)})`

@@ -290,8 +290,9 @@ export type DifferenceView = {
 }
 
 export type RemovalAnswer =
-  | { task: string; is: 'removed'; branch: 'deleted' | 'kept' | 'none'; saved?: string; named: Holder[] }
-  | { task: string; is: 'aside'; branch: 'deleted' | 'kept' | 'none'; saved?: string; named: Holder[] }
+  | ({ task: string; is: 'removed'; saved?: string } & Left)
+  /** Nothing of the branch is done yet. */
+  | ({ task: string; is: 'aside'; saved?: string } & Left)
   | {
       task: string
       is: 'refused'
@@ -302,6 +303,15 @@ export type RemovalAnswer =
       holders: Holder[]
     }
   | { task: string; is: 'stuck'; step: string; reason: string; holders: Holder[] }
+
+/** What a removal did with the branch, and what it left alone. */
+export type Left = {
+  /** `going`: it will be deleted, once the files are. */
+  branch: 'deleted' | 'going' | 'kept' | 'none'
+  kept?: { branch: string; commit: string; reason: string; hint?: string }
+  named: Holder[]
+  stashes: number
+}
 
 export type DaemonStatus = {
   pid: number

@@ -87,6 +87,22 @@ export type TeardownStep =
   | 'branch'
   | 'release'
 
+/** What a removal does not take along, known before git forgets the worktree. */
+export type Leaves = {
+  /** Processes of a person. */
+  named: Holder[]
+  /** Made in it; all worktrees of a repository share them. */
+  stashes: number
+  /** What becomes of the branch in its step; absent where there is none. */
+  branch?: BranchFate
+}
+
+export type BranchFate =
+  /** `rule`: which of them says that nothing is lost with it, or `asked`. */
+  | { is: 'goes'; branch: string; commit: string; rule: string }
+  /** `hint`: a command that takes it nevertheless, or says more. */
+  | { is: 'kept'; branch: string; commit: string; reason: string; hint?: string }
+
 /** How a person, or the landing clean-up, asked for a removal. */
 export type TeardownMode = {
   save: boolean
@@ -274,7 +290,8 @@ export type StateFact =
       losses: Loss[]
       holders: Holder[]
     } & OfTask)
-  | ({ kind: 'teardown.stepped'; step: TeardownStep; detail?: string } & OfTask)
+  /** `leaves`: with step `unregister`, after which a removal only goes on. */
+  | ({ kind: 'teardown.stepped'; step: TeardownStep; detail?: string; leaves?: Leaves } & OfTask)
   | ({
       kind: 'work.saved'
       id: string
@@ -288,7 +305,7 @@ export type StateFact =
   | ({ kind: 'work.restored'; id: string; to: string } & OfTask)
   | ({ kind: 'workspace.aside'; trash: string } & OfTask)
   | ({ kind: 'branch.deleted'; branch: string; commit: string; rule: string } & OfTask)
-  | ({ kind: 'branch.kept'; branch: string; commit: string; reason: string } & OfTask)
+  | ({ kind: 'branch.kept'; branch: string; commit: string; reason: string; hint?: string } & OfTask)
   | ({ kind: 'workspace.removed'; named: Holder[] } & OfTask)
   // attention, recorded when the derived list of items changes
   | ({ kind: 'attention.raised'; item: string; what: ItemKind; reason: string } & OfProject & {

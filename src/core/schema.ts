@@ -195,9 +195,14 @@ const removal: z.ZodType<RemovalAnswer> = z.discriminatedUnion('is', [
   z.object({
     task: z.string(),
     is: z.literal(['removed', 'aside']).describe('aside: out of the way and unregistered, not yet deleted.'),
-    branch: z.enum(['deleted', 'kept', 'none']),
+    branch: z.enum(['deleted', 'going', 'kept', 'none']).describe('going: deleted once the files are.'),
+    kept: z
+      .object({ branch: z.string(), commit: z.string(), reason: z.string(), hint: z.string().optional() })
+      .optional()
+      .describe('The branch that is kept, and why; `hint` is the command that takes it nevertheless.'),
     saved: z.string().optional(),
     named: z.array(holder).describe('Processes of a person that were there, and were left alone.'),
+    stashes: z.int().describe('Stashes made in it. They stay: all worktrees of a repository share them.'),
   }),
   z.object({
     task: z.string(),

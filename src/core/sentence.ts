@@ -2,7 +2,7 @@
 
 import { type Fact, type Holder } from './event.ts'
 import { type Landing, type Outcome, type RunEnd } from './outcome.ts'
-import { list } from './words.ts'
+import { baseRules, branchRules, list, removalDone, stashWords } from './words.ts'
 
 type Kinds = { [K in Fact['kind']]: Extract<Fact, { kind: K }> }
 type Table = { [K in keyof Kinds]: (fact: Kinds[K]) => string }
@@ -36,7 +36,7 @@ const table: Table = {
   'task.noted': ({ text }) => `note: ${text}`,
   'workspace.claimed': ({ path }) => `workspace is being made at ${path}`,
   'workspace.ready': ({ branch, base, baseRule }) =>
-    `workspace ready on ${branch} from ${short(base)} (${baseRule})`,
+    `workspace ready on ${branch} from ${short(base)}: ${baseRules[baseRule] ?? baseRule}`,
   'workspace.failed': ({ step, reason }) => `workspace could not be made: ${step}: ${reason}`,
   'workspace.stuck': ({ step, reason }) => `workspace is stuck: ${step}: ${reason}`,
   'setup.started': ({ command }) => `setup '${command}' started`,
@@ -74,12 +74,14 @@ const table: Table = {
   'landing.failed': ({ failure }) => landingOf(failure),
   'teardown.asked': ({ mode }) => `removal asked by ${mode.by}`,
   'teardown.refused': ({ reason }) => `removal refused: ${reason}`,
-  'teardown.stepped': ({ step, detail }) => `removal: ${step}${detail === undefined ? '' : ` (${detail})`}`,
+  'teardown.stepped': ({ step, detail, leaves }) =>
+    [removalDone[step], detail ?? '', leaves ? stashWords(leaves.stashes) : ''].filter(Boolean).join('; '),
   'work.saved': ({ id, ref, why }) => `work saved as ${id} in ${ref}: ${why}`,
   'saved.removed': ({ id, by }) => `saved work ${id} removed by ${by}`,
   'work.restored': ({ id, to }) => `saved work ${id} restored to ${to}`,
   'workspace.aside': ({ trash }) => `workspace moved aside to ${trash}`,
-  'branch.deleted': ({ branch, commit, rule }) => `branch ${branch} deleted at ${short(commit)} (${rule})`,
+  'branch.deleted': ({ branch, commit, rule }) =>
+    `branch ${branch} deleted at ${short(commit)}: ${branchRules[rule] ?? rule}`,
   'branch.kept': ({ branch, reason }) => `branch ${branch} kept: ${reason}`,
   'workspace.removed': ({ named }) =>
     `workspace removed${named.length > 0 ? `; still there: ${list(named.map(holder))}` : ''}`,

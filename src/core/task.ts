@@ -126,8 +126,9 @@ export const isBare = (task: Task): boolean => {
 export function isGone(task: Task): boolean {
   if (liveRun(task) !== undefined || task.removal?.phase === 'asked' || task.removal?.phase === 'stuck')
     return false
-  if (task.landing?.phase === 'landed' || task.removal?.phase === 'done') return isBare(task)
-  return task.dropped !== undefined && isBare(task)
+  // Once removed it stays so, whatever is asked of its branch afterwards.
+  if (task.workspace?.phase === 'removed' || task.removal?.phase === 'done') return isBare(task)
+  return (task.landing?.phase === 'landed' || task.dropped !== undefined) && isBare(task)
 }
 
 /** Whether a person let exactly this commit pass in spite of `what`. */

@@ -21,7 +21,8 @@ export type Workspace =
   | (Place & { phase: 'failed'; step: string; reason: string; hint?: string; tail: string[]; retry: boolean })
   /** What was made of it could not be taken back. */
   | (Place & { phase: 'stuck'; step: string; reason: string; holders: Holder[]; retry: boolean })
-  | (Place & { phase: 'removed' })
+  /** Base and target are for the branch, which may have been kept. */
+  | (Place & { phase: 'removed'; base?: string; target?: string })
 
 export type Removal =
   | { phase: 'asked'; mode: TeardownMode; since: Moment; step?: TeardownStep }
@@ -116,7 +117,9 @@ export function applyWorkspace(
       return { ...placeOf(workspace), phase: 'stuck', since, step, reason, holders, retry: false }
     }
     case 'workspace.removed':
-      return workspace === undefined ? undefined : { ...placeOf(workspace), phase: 'removed', since }
+      return workspace === undefined
+        ? undefined
+        : { ...placeOf(workspace), ...groundOf(workspace), phase: 'removed', since }
     default:
       return workspace
   }
@@ -162,6 +165,13 @@ export function madeAgain(workspace: Workspace | undefined): Workspace | undefin
 export function putOff(workspace: Workspace | undefined, reason: string): Workspace | undefined {
   if (workspace?.phase !== 'claimed') return workspace
   return { ...placeOf(workspace), phase: 'failed', step: 'held', reason, tail: [], retry: true }
+}
+
+/** Where its branch began, and what it is for. */
+function groundOf(workspace: Workspace): { base?: string; target?: string } {
+  if (workspace.phase !== 'ready' && workspace.phase !== 'removed') return {}
+  const { base, target } = workspace
+  return { ...(base === undefined ? {} : { base }), ...(target === undefined ? {} : { target }) }
 }
 
 const placeOf = ({ path, branch, home, since }: Workspace): Place => ({ path, branch, home, since })

@@ -40,6 +40,9 @@ export type MergedRequest = {
  * object to the repository.
  */
 export async function mergedness(repo: Git, request: MergedRequest): Promise<Merged> {
+  const { commit, target, base } = request
+  // It never left the place where it began, and that is where the target stands.
+  if (base === commit && target === commit) return { is: false, rule: 'empty', commits: 0 }
   const at = inDirectory(repo, repo.commonDir)
   return withTempFolder(async objects => {
     const options: GitOptions = {
@@ -48,7 +51,7 @@ export async function mergedness(repo: Git, request: MergedRequest): Promise<Mer
       ...(request.signal ? { signal: request.signal } : {}),
     }
     const ask = (...args: string[]): Promise<GitResult> => git(at, args, options)
-    const counted = await ask('rev-list', '--count', `${request.target}..${request.commit}`)
+    const counted = await ask('rev-list', '--count', `${target}..${commit}`)
     if (counted.code !== 0) return { is: false, rule: 'unknown', commits: 0 }
     const commits = Number(textOf(counted))
     if (commits === 0) return { ...(await contained(request, ask)), commits }

@@ -1,7 +1,6 @@
 // What would be lost if a worktree went: everything that law 2 names, and "unknown" where it cannot be told.
 
-import { lstat, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { lstat } from 'node:fs/promises'
 import { type Loss } from '../core/event.ts'
 import { commitsAtRisk } from './atrisk.ts'
 import { missingFilters, readSettings, withoutFilters } from './config.ts'
@@ -9,7 +8,7 @@ import { type Git } from './git.ts'
 import { gitDirOf, operationIn } from './gitdir.ts'
 import { type IgnoredFound, isKnown, type KnownFile, knownMap, sortIgnored } from './ignored.ts'
 import { entryDirOf } from './list.ts'
-import { fsPath, shownPath } from './path.ts'
+import { shownPath } from './path.ts'
 import { readStatus, type Status, type StatusEntry } from './status.ts'
 import { bytesOfRepository, lookIntoSubmodule } from './submodule.ts'
 import { hiddenEdits, readTracked, type Tracked } from './tracked.ts'
@@ -26,8 +25,6 @@ export type Survey = {
   losses: Loss[]
   /** Commits found only in HEAD's reflog or `refs/worktree/*`: saved without asking, refuse nothing. */
   quiet: string[]
-  /** Entries of the shared stash made on this branch: named, not refused; removal does not touch them. */
-  stashes: number
   /** Bytes that `saveWork` would put into the archive. */
   archiveBytes: number
   head: string | null
@@ -64,7 +61,6 @@ export async function surveyWork(worktree: Git, options: SurveyOptions): Promise
   const result: Survey = {
     losses: [],
     quiet: [],
-    stashes: 0,
     archiveBytes: 0,
     head: null,
     branch: null,
@@ -116,7 +112,6 @@ async function lookAtAll(worktree: Git, options: SurveyOptions, result: Survey):
   if (tracked.is === 'unknown') return addUnknown(result, tracked.reason)
   result.head = status.head
   result.branch = status.branch
-  result.stashes = await stashesOf(worktree, status.branch)
   addChanged(result, status.changed)
   found.hidden = await hiddenEdits(worktree, tracked.flagged)
   addLoss(result, 'hidden', found.hidden)
@@ -217,15 +212,4 @@ function addLoss(result: Survey, kind: Loss['kind'], paths: readonly string[]): 
 
 function addUnknown(result: Survey, reason: string): void {
   result.losses.push({ kind: 'unknown', count: 1, examples: [reason] })
-}
-
-/** Stash entries made on this branch, by the messages that git gives them. */
-async function stashesOf(worktree: Git, branch: string | null): Promise<number> {
-  if (branch === null) return 0
-  const log = await readFile(fsPath(join(worktree.commonDir, 'logs', 'refs', 'stash')), 'utf8').catch(
-    () => '',
-  )
-  return log
-    .split('\n')
-    .filter(row => row.includes(`\tWIP on ${branch}: `) || row.includes(`\tOn ${branch}: `)).length
 }

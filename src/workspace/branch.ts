@@ -1,57 +1,99 @@
 // The branch of a removed workspace: deleted only when nothing is lost with it, by compare-and-swap.
 
-import { type Fact, type TaskName, type TeardownMode } from '../core/event.ts'
+import { type BranchFate, type Fact, type Loss, type TaskName, type TeardownMode } from '../core/event.ts'
 import { deleteBranch, tipOf } from '../git/branch.ts'
 import { git } from '../git/git.ts'
 import { type Merged } from '../git/merged.ts'
 import { savedPrefix } from '../git/saved.ts'
-import { holdsNothing, integrated } from './keep.ts'
+import { type Asked, holdsNothing, integrated } from './keep.ts'
 import { type Site, type WorkspaceRecord } from './site.ts'
 
+export type BranchRequest = {
+  task: TaskName
+  mode: TeardownMode
+  workspace: WorkspaceRecord
+  target: string
+  /** The last commit that Berth recorded for it: at another tip it is never deleted. */
+  commit?: string
+  asked?: Asked
+}
+
 /**
- * Deletes the branch if its content is in the target or it has none (not under `--discard`, which never deletes a
- * branch), or if a person asked for it and its commits are saved or given up. Undefined: there is no branch.
+ * What becomes of the branch, and nothing is done: it goes if its content is in the target or it has none (not under
+ * `--discard`, which never deletes a branch), or if a person asked for it and its commits are saved or given up.
+ * Undefined: there is no branch.
  */
-export async function removeBranch(
-  site: Site,
-  request: {
-    task: TaskName
-    mode: TeardownMode
-    workspace: WorkspaceRecord
-    target: string
-    commit?: string
-  },
-): Promise<Fact | undefined> {
-  const { task, workspace } = request
-  const of = { project: site.project, task, branch: workspace.branch }
-  const tip = await tipOf(site.repo, `refs/heads/${workspace.branch}`)
-  if (tip.is === 'unknown') return { kind: 'branch.kept', ...of, commit: '', reason: tip.reason }
+export async function fateOfBranch(site: Site, request: BranchRequest): Promise<BranchFate | undefined> {
+  const { branch } = request.workspace
+  const tip = await tipOf(site.repo, `refs/heads/${branch}`)
+  if (tip.is === 'unknown') return { is: 'kept', branch, commit: '', reason: tip.reason }
   const { commit } = tip
   if (commit === undefined) return undefined
-  const merged = await integrated(site, { tip: commit, workspace, target: request.target })
+  const merged = await integrated(site, { ...request, tip: commit })
   const why = await whyKept(site, { ...request, tip: commit, merged })
-  if (why !== undefined) return { kind: 'branch.kept', ...of, commit, reason: why }
-  const deleted = await deleteBranch(site.repo, { branch: workspace.branch, commit })
-  if (deleted.is === 'kept') return { kind: 'branch.kept', ...of, commit, reason: deleted.reason }
-  return { kind: 'branch.deleted', ...of, commit, rule: holdsNothing(merged) ? merged.rule : 'asked' }
+  if (why !== undefined) return { is: 'kept', branch, commit, ...why }
+  return { is: 'goes', branch, commit, rule: holdsNothing(merged) ? merged.rule : 'asked' }
 }
+
+/** Does what `fateOfBranch` says. Undefined: there is no branch. */
+export async function removeBranch(site: Site, request: BranchRequest): Promise<Fact | undefined> {
+  const of = { project: site.project, task: request.task }
+  const fate = await fateOfBranch(site, request)
+  if (fate === undefined) return undefined
+  if (fate.is === 'kept') {
+    const { is: _is, ...about } = fate
+    return { kind: 'branch.kept', ...of, ...about }
+  }
+  const deleted = await deleteBranch(site.repo, fate)
+  const { branch, commit, rule } = fate
+  if (deleted.is === 'kept')
+    return { kind: 'branch.kept', ...of, branch, commit, reason: deleted.reason, hint: 'git worktree list' }
+  return { kind: 'branch.deleted', ...of, branch, commit, rule }
+}
+
+/** Commits of a branch that is asked for, which are neither in the target nor saved. */
+export async function lossesOfBranch(site: Site, request: BranchRequest): Promise<Loss[]> {
+  const tip = await tipOf(site.repo, `refs/heads/${request.workspace.branch}`)
+  if (tip.is === 'unknown') return [{ kind: 'unknown', count: 1, examples: [tip.reason] }]
+  const { commit } = tip
+  if (commit === undefined || isMoved(request, commit)) return []
+  const merged = await integrated(site, { ...request, tip: commit })
+  if (holdsNothing(merged) || (await isSaved(site, commit))) return []
+  return [{ kind: 'commits', count: Math.max(merged.commits, 1), examples: [commit] }]
+}
+
+type Why = { reason: string; hint?: string }
 
 async function whyKept(
   site: Site,
-  request: { mode: TeardownMode; tip: string; merged: Merged; commit?: string },
-): Promise<string | undefined> {
-  const { mode, tip, merged, commit } = request
-  if (holdsNothing(merged)) return mode.discard && !mode.branch ? "'--discard' keeps the branch" : undefined
-  if (!mode.branch || mode.by === 'landing') return `its content is not in the target (${merged.rule})`
-  if (commit !== undefined && commit !== tip) return `it moved from ${commit} to ${tip}`
-  if (mode.discard) return undefined
-  const kept = await git(site.repo, [
-    'for-each-ref',
-    '--count=1',
-    '--format=%(refname)',
-    '--contains',
-    tip,
-    savedPrefix,
-  ])
-  return kept.code === 0 && kept.out.length > 0 ? undefined : 'its commits are saved nowhere'
+  request: BranchRequest & { tip: string; merged: Merged },
+): Promise<Why | undefined> {
+  const { task, mode, tip, merged, target } = request
+  if (holdsNothing(merged))
+    return mode.discard && !mode.branch
+      ? { reason: "'--discard' keeps it", hint: `berth rm ${task} --branch` }
+      : undefined
+  const taking = `berth rm ${task} --branch --save`
+  if (!mode.branch || mode.by === 'landing') return { reason: whyNotIn(merged, target), hint: taking }
+  if (isMoved(request, tip))
+    return {
+      reason: `it moved from ${request.commit} to ${tip}`,
+      hint: `git log ${request.commit}..${tip}`,
+    }
+  if (mode.discard || (await isSaved(site, tip))) return undefined
+  return { reason: `${whyNotIn(merged, target)} and saved nowhere`, hint: taking }
+}
+
+function whyNotIn({ rule }: Merged, target: string): string {
+  if (target === '') return 'it is not known where its commits should have landed'
+  if (rule === 'unknown') return `it cannot be told whether its commits are in '${target}'`
+  return `its commits are not in '${target}'`
+}
+
+const isMoved = ({ commit }: BranchRequest, tip: string): boolean => commit !== undefined && commit !== tip
+
+async function isSaved(site: Site, commit: string): Promise<boolean> {
+  const format = '--format=%(refname)'
+  const kept = await git(site.repo, ['for-each-ref', '--count=1', format, '--contains', commit, savedPrefix])
+  return kept.code === 0 && kept.out.length > 0
 }

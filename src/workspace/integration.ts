@@ -14,7 +14,7 @@ import { identityOf } from './environment.ts'
 import { type GatesInput, type GateVerdict, runGates } from './gates.ts'
 import { furnishMergespace, inTurn, openMergespace, remember, remembered, standAt } from './mergespace.ts'
 import { type Place } from './place.ts'
-import { reasonOf, type Site, type Voice } from './site.ts'
+import { reasonOf, shortName, type Site, targetRef, type Voice } from './site.ts'
 
 export type LandingInput = Site & {
   task: TaskName
@@ -83,13 +83,6 @@ export async function land(
     return [failed(input, { is: 'failed', step: 'land', reason: reasonOf(error) })]
   }
 }
-
-const shortName = (target: string): string => target.replace(/^refs\/heads\//, '')
-
-const targetRef = ({ policy, target }: LandingInput): string =>
-  policy.mode === 'local'
-    ? `refs/heads/${shortName(target)}`
-    : `refs/remotes/${policy.remote}/${shortName(target)}`
 
 const failed = ({ project, task, commit }: LandingInput, failure: Landing): Fact => ({
   kind: 'landing.failed',

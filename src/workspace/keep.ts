@@ -3,13 +3,14 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Fact, type Loss, type TaskName } from '../core/event.ts'
+import { tipOf } from '../git/branch.ts'
 import { git, inDirectory, reasonOf as gitReason } from '../git/git.ts'
 import { type Merged, mergedness } from '../git/merged.ts'
 import { savedPrefix, saveWork } from '../git/saved.ts'
 import { type Survey, surveyWork } from '../git/survey.ts'
 import { readLedger } from './copies.ts'
 import { identityOf } from './environment.ts'
-import { type Site, type WorkspaceRecord } from './site.ts'
+import { type Site, targetRef, type WorkspaceRecord } from './site.ts'
 
 export type Inventory = {
   survey: Survey
@@ -17,37 +18,24 @@ export type Inventory = {
   losses: Loss[]
 }
 
-/**
- * Looks for everything that would go; the task's own branch stays unless `branch` says otherwise (decision 6).
- * `head`: where HEAD probably is, so that both questions are asked at the same time.
- */
+/** Answers of one removal: whether a commit's content is in a target follows from the two alone. */
+export type Asked = Map<string, Promise<Merged>>
+
+/** Looks for everything that would go; the task's own branch stays unless `branch` says otherwise (decision 6). */
 export async function takeInventory(
   site: Site,
-  request: {
-    task: TaskName
-    workspace: WorkspaceRecord
-    target: string
-    branch: boolean
-    head?: Promise<string | null>
-  },
+  request: { task: TaskName; workspace: WorkspaceRecord; target: string; branch: boolean; asked?: Asked },
 ): Promise<Inventory> {
-  const { workspace, task, target, branch } = request
+  const { workspace, task, branch } = request
   const worktree = inDirectory(site.repo, workspace.path)
   const folders = site.policy.dependencies.map(({ path }) => path)
-  const probably = branch
-    ? request.head?.then(async tip => ({ tip, merged: await integrated(site, { tip, workspace, target }) }))
-    : undefined
-  const [survey, early] = await Promise.all([
-    surveyWork(worktree, {
-      rebuildable: [...site.policy.rebuildable, ...folders],
-      known: readLedger(site, task),
-    }),
-    probably,
-  ])
+  const survey = await surveyWork(worktree, {
+    rebuildable: [...site.policy.rebuildable, ...folders],
+    known: readLedger(site, task),
+  })
   if (!branch || survey.branch !== workspace.branch || survey.head === null)
     return { survey, losses: survey.losses }
-  const known = early?.tip === survey.head ? early.merged : undefined
-  const merged = known ?? (await integrated(site, { tip: survey.head, workspace, target }))
+  const merged = await integrated(site, { ...request, tip: survey.head })
   if (holdsNothing(merged)) return { survey, losses: survey.losses }
   const own: Loss = { kind: 'commits', count: Math.max(merged.commits, 1), examples: [survey.head] }
   return { survey, losses: [...survey.losses, own] }
@@ -56,12 +44,18 @@ export async function takeInventory(
 /** Whether the commit's content is in the target; unknown where there is nothing to ask with. */
 export async function integrated(
   site: Site,
-  request: { tip: string | null; workspace: WorkspaceRecord; target: string },
+  request: { tip: string | null; workspace: WorkspaceRecord; target: string; asked?: Asked },
 ): Promise<Merged> {
-  const { tip, workspace, target } = request
-  if (tip === null || target === '') return { is: false, rule: 'unknown', commits: 0 }
+  const { tip, workspace, target, asked } = request
+  const unknown: Merged = { is: false, rule: 'unknown', commits: 0 }
+  if (tip === null || target === '') return unknown
+  const found = await tipOf(site.repo, targetRef({ ...site, target }))
+  if (found.is === 'unknown' || found.commit === undefined) return unknown
   const base = workspace.base === undefined ? {} : { base: workspace.base }
-  return mergedness(site.repo, { commit: tip, target: `refs/heads/${target}`, ...base })
+  const key = `${tip} ${found.commit} ${workspace.base ?? ''}`
+  const answer = asked?.get(key) ?? mergedness(site.repo, { commit: tip, target: found.commit, ...base })
+  asked?.set(key, answer)
+  return answer
 }
 
 /** A branch without commits of its own holds nothing. */
@@ -189,6 +183,16 @@ export async function keepReflog(
   if (found.code !== 0) return gitReason(found)
   const commits = found.out.toString('utf8').split('\n').filter(Boolean)
   if (commits.length === 0) return undefined
+  return keepCommits(site, { task, commits, why }, onFact)
+}
+
+/** Commits become parents of one commit under `refs/berth/saved`, with the first one's tree. Why not, if not. */
+export async function keepCommits(
+  site: Site,
+  request: { task: TaskName; commits: string[]; why: string },
+  onFact: (fact: Fact) => Promise<void>,
+): Promise<string | undefined> {
+  const { task, commits, why } = request
   const time = stampOf(site.now())
   const identity = identityOf(task)
   const env = {

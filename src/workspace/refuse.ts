@@ -163,17 +163,30 @@ export function refusalByHolders(ground: Ground, occupied: Occupied): Refusal | 
 }
 
 /** Work that would be lost, unless it is to be saved or given up. */
-export function refusalByLoss(ground: Ground, losses: Loss[]): Refusal | undefined {
+export function refusalByLoss(
+  ground: Ground,
+  losses: Loss[],
+  where = `in '${ground.workspace.path}'`,
+): Refusal | undefined {
   if (losses.length === 0 || ground.mode.discard) return undefined
   const unknown = losses.some(({ kind }) => kind === 'unknown')
   if (ground.mode.save && !unknown) return undefined
   const what = losses.map(sayLoss).join(', ')
   const reason = unknown
-    ? `it cannot be told what would be lost in '${ground.workspace.path}': ${what}`
-    : `work in '${ground.workspace.path}' would be lost: ${what}`
-  const hint = unknown ? `berth rm ${ground.task} --discard` : `berth rm ${ground.task} --save`
+    ? `it cannot be told what would be lost ${where}: ${what}`
+    : `work ${where} would be lost: ${what}`
+  const hint = rmCommand(ground, unknown ? 'discard' : 'save')
   return { code: 'loss', reason, hint, losses, holders: [] }
 }
+
+/** The same removal, with what becomes of the work. */
+export const rmCommand = ({ task, mode }: Pick<Ground, 'task' | 'mode'>, work: 'save' | 'discard'): string =>
+  [
+    `berth rm ${task}`,
+    ...(mode.branch && mode.by === 'person' ? ['--branch'] : []),
+    ...(mode.unlock ? ['--unlock'] : []),
+    `--${work}`,
+  ].join(' ')
 
 /** One kind of loss in words. */
 export function sayLoss({ kind, count, examples }: Loss): string {

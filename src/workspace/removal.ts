@@ -3,6 +3,7 @@
 import { type Fact, type Holder, type TaskName, type TeardownMode, type TeardownStep } from '../core/event.ts'
 import { type WorktreeEntry } from '../git/list.ts'
 import { type Trash } from './aside.ts'
+import { type Asked } from './keep.ts'
 import { type Refusal } from './refuse.ts'
 import { type RunRecord, type Site, type Voice, type WorkspaceRecord } from './site.ts'
 
@@ -13,6 +14,8 @@ export type TeardownInput = Site & {
   runs: RunRecord[]
   /** Where `rm` was typed: a removal from inside the worktree is refused. */
   cwd?: string
+  /** It was removed before: what is asked for is its branch. */
+  gone?: boolean
   /** Recorded by an earlier attempt: fact `workspace.aside`. */
   trash?: string
   /** The last commit that Berth recorded for the branch: work at another tip is never deleted with it. */
@@ -37,6 +40,7 @@ export type Work = {
   /** From the marker, where the records do not say. */
   base?: string
   target?: string
+  asked: Asked
   /** As git listed them at the beginning. */
   known?: readonly WorktreeEntry[]
   /** Git's own lock of a creation that was cut off: ours to open. */
@@ -44,6 +48,14 @@ export type Work = {
   /** Processes of a person that are named and left alone. */
   named: Holder[]
 }
+
+export const beginWork = (input: TeardownInput, voice: Voice): Work => ({
+  input,
+  voice,
+  pending: [],
+  asked: new Map(),
+  named: [],
+})
 
 export function say(work: Work, step: TeardownStep, detail?: string): void {
   const { project, task } = work.input

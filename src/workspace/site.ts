@@ -126,6 +126,15 @@ export const workspaceMark = (site: Pick<Site, 'stateId' | 'project'>, task: Tas
 export const tempOf = (site: Pick<Site, 'runtimeDir'>, id: string): string =>
   join(site.runtimeDir, `t-${id.slice(0, 8)}`)
 
+/** Of a branch, as people name it. */
+export const shortName = (ref: string): string => ref.replace(/^refs\/heads\//, '')
+
+/** Where a task's work lands: the local branch, or what was last fetched of the remote's. */
+export const targetRef = ({ policy, target }: Pick<Site, 'policy'> & { target: string }): string =>
+  policy.mode === 'local'
+    ? `refs/heads/${shortName(target)}`
+    : `refs/remotes/${policy.remote}/${shortName(target)}`
+
 /** What setup copied into a workspace, with digests (copies.ts). Agents cannot reach it. */
 export const ledgerOf = (site: Pick<Site, 'state' | 'project'>, task: TaskName): string =>
   join(site.state.private, 'ledgers', site.project, `${task}.json`)

@@ -1,15 +1,17 @@
 // Removing a workspace: ten steps, each recorded and verified, each safe to do twice (docs/what-it-deletes.md).
 
 import { lstat } from 'node:fs/promises'
-import { type Fact, type Holder, type TeardownStep } from '../core/event.ts'
+import { type Fact, type Holder, type Leaves, type Loss, type TeardownStep } from '../core/event.ts'
 import { entryAt, listWorktrees } from '../git/list.ts'
+import { stashesOf } from '../git/stash.ts'
 import { unregister } from '../git/unregister.ts'
 import { platform } from '../platform/platform.ts'
 import { connect } from '../process/link.ts'
 import { emptyTrash, leftSentence, moveAside, recordedTrash, type Trash, trashFor } from './aside.ts'
-import { removeBranch } from './branch.ts'
+import { fateOfBranch, lossesOfBranch, removeBranch } from './branch.ts'
+import { identityOf } from './environment.ts'
 import { endAll, lookAround, type Occupied, treeOf } from './holders.ts'
-import { keepReflog, lossesOfEntry, saveInventory } from './keep.ts'
+import { keepCommits, keepReflog, lossesOfEntry, saveInventory } from './keep.ts'
 import {
   type Found,
   findOnDisk,
@@ -19,12 +21,23 @@ import {
   refusalByLoss,
   refusalByUse,
   type Refusal,
+  rmCommand,
   sayLoss,
 } from './refuse.ts'
 import { release } from './release.ts'
-import { refused, said, say, settle, speak, stuck, type TeardownInput, type Work } from './removal.ts'
+import {
+  beginWork,
+  refused,
+  said,
+  say,
+  settle,
+  speak,
+  stuck,
+  type TeardownInput,
+  type Work,
+} from './removal.ts'
 import { holdersFrom, reasonOf, type Voice } from './site.ts'
-import { glance, lookAhead, lostEntry, type Stock, takeStock, type View, whereTo } from './view.ts'
+import { branchRequest, glance, lookAhead, lostEntry, type Stock, takeStock } from './view.ts'
 
 export type { TeardownInput }
 
@@ -37,9 +50,9 @@ const defaults = { killMs: 30_000, asideMs: 10_000, deleteMs: 300_000 }
  * A caller that waits for no deletion may answer once `teardown.stepped {step: 'unregister'}` was spoken.
  */
 export async function teardown(input: TeardownInput, voice: Voice): Promise<Fact[]> {
-  const work: Work = { input, voice, pending: [], named: [] }
+  const work = beginWork(input, voice)
   try {
-    const end = (await takeAway(work)) ?? (await finish(work))
+    const end = input.gone ? await branchAlone(work) : ((await takeAway(work)) ?? (await finish(work)))
     await settle(work)
     return [end]
   } catch (error) {
@@ -48,40 +61,69 @@ export async function teardown(input: TeardownInput, voice: Voice): Promise<Fact
   }
 }
 
-/** Steps 1 to 7: until git does not know it any more. The fact that ends it early, or undefined. */
-async function takeAway(work: Work): Promise<Fact | undefined> {
+/** Why `teardown` would refuse at once; undefined where it would begin. Nothing is changed. */
+export async function whyRefused(input: TeardownInput): Promise<Refusal | undefined> {
+  const judged = await judge(beginWork(input, silence))
+  return judged.is === 'refused' ? judged.refusal : undefined
+}
+
+const silence: Voice = { signal: new AbortController().signal, onFact: async () => undefined }
+
+type Judged =
+  | { is: 'refused'; refusal: Refusal }
+  | { is: 'there'; found: Found; trash: Trash; occupied: Occupied; stock: Stock }
+  | { is: 'absent'; found: Found; trash: Trash }
+
+/** Step 1: whose it is, whether the path is sane, who uses it, what would be lost. */
+async function judge(work: Work): Promise<Judged> {
   const { input } = work
-  work.step = 'refuse'
   // Git lists while the files are read and the processes are looked at: a removal is mostly waiting for these.
   const listing = listWorktrees(input.repo)
   const disk = await findOnDisk(input, input)
-  const view = lookAhead(work, disk, listing)
+  const early = lookAhead(work, disk)
   const list = await listing
   const looked = await judgeFound(input, input, { disk, list })
-  if (looked.is === 'refused') return refused(work, looked.refusal)
+  if (looked.is === 'refused') return looked
   const { found } = looked
-  const refusal = await refusalByUse(input, input, found)
-  if (refusal !== undefined) return refused(work, refusal)
+  const used = await refusalByUse(input, input, found)
+  if (used !== undefined) return { is: 'refused', refusal: used }
   const key = `${input.stateId}/${input.project}/${input.task}/${found.madeAt}`
-  work.trash = input.trash === undefined ? trashFor(input, input.workspace, key) : recordedTrash(input.trash)
+  const trash = input.trash === undefined ? trashFor(input, input.workspace, key) : recordedTrash(input.trash)
   if (list.is === 'list' && found.directory === 'there') work.known = list.entries
-  if (found.directory === 'absent') return withoutDirectory(work, work.trash, found)
+  if (found.directory === 'absent') {
+    const refusal = await refusalOfAbsent(work, trash, found)
+    return refusal === undefined ? { is: 'absent', found, trash } : { is: 'refused', refusal }
+  }
   if (found.entryDir === undefined && (await pointsHere(input, input.workspace.path)) === undefined)
-    return refused(work, notOurs(input))
-  return withDirectory(work, work.trash, { found, view: view ?? glance(work, disk, found.madeAt) })
+    return { is: 'refused', refusal: notOurs(input) }
+  const { occupied, ...view } = early ?? glance(work, disk, found.madeAt)
+  const stock = await view.stock
+  const refusal = refusalByHolders(input, occupied) ?? refusalByLoss(input, stock.losses)
+  return refusal === undefined ? { is: 'there', found, trash, occupied, stock } : { is: 'refused', refusal }
+}
+
+/** Steps 1 to 7: until git does not know it any more. The fact that ends it early, or undefined. */
+async function takeAway(work: Work): Promise<Fact | undefined> {
+  work.step = 'refuse'
+  const judged = await judge(work)
+  switch (judged.is) {
+    case 'refused':
+      return refused(work, judged.refusal)
+    case 'absent':
+      work.trash = judged.trash
+      return withoutDirectory(work, judged.trash, judged.found)
+    case 'there':
+      work.trash = judged.trash
+      return withDirectory(work, judged)
+  }
 }
 
 async function withDirectory(
   work: Work,
-  trash: Trash,
-  { found, view }: { found: Found; view: View },
+  { found, trash, occupied, stock }: Judged & { is: 'there' },
 ): Promise<Fact | undefined> {
   const { input } = work
-  const { occupied } = view
   work.named = occupied.named
-  const stock = await view.stock
-  const refusal = refusalByHolders(input, occupied) ?? refusalByLoss(input, stock.losses)
-  if (refusal !== undefined) return refused(work, refusal)
   say(work, 'refuse')
   const quiet = occupied.ours.length === 0 && !input.runs.some(({ live }) => live)
   const last = quiet ? nothingToEnd(work) : await endProcesses(work, found, occupied)
@@ -152,7 +194,7 @@ async function keep(work: Work, { losses, inventory }: Stock): Promise<Fact | un
     return refused(work, {
       code: 'loss',
       reason: `what stands in '${input.workspace.path}' cannot be saved: ${losses.map(sayLoss).join(', ')}`,
-      hint: `berth rm ${input.task} --discard`,
+      hint: rmCommand(input, 'discard'),
       losses,
       holders: [],
     })
@@ -168,29 +210,39 @@ async function keep(work: Work, { losses, inventory }: Stock): Promise<Fact | un
       reason: saved.reason,
       losses,
       holders: [],
-      hint: `berth rm ${input.task} --save`,
+      hint: rmCommand(input, 'save'),
     })
   if (saved.is === 'failed') return stuck(work, 'save', saved.reason, [])
   return said(work, 'save', saved.is === 'saved' ? 'saved and read back' : 'nothing to save')
 }
 
-/** The directory is not there: moved aside by an earlier attempt, or gone by another hand. */
+/** The directory is not there, and was not moved aside by an earlier attempt: its entry alone may hold work. */
+async function refusalOfAbsent({ input }: Work, trash: Trash, found: Found): Promise<Refusal | undefined> {
+  const entryDir = await orphanOf(input, trash, found)
+  if (entryDir === undefined) return undefined
+  const losses: Loss[] = [{ ...lostEntry, examples: [notThere(input).reason] }]
+  if ((await lstat(trash.root).catch(() => undefined)) === undefined) return { ...notThere(input), losses }
+  const mode = { ...input.mode, save: false }
+  const refusal = refusalByLoss({ ...input, mode }, await lossesOfEntry(input, entryDir))
+  return refusal && { ...refusal, hint: rmCommand(input, 'discard') }
+}
+
+/** Git's entry of a directory that went by another hand. */
+async function orphanOf(
+  input: TeardownInput,
+  trash: Trash,
+  { entryDir }: Found,
+): Promise<string | undefined> {
+  if (input.mode.discard) return undefined
+  return (await lstat(trash.dir).catch(() => undefined)) === undefined ? entryDir : undefined
+}
+
+/** Moved aside by an earlier attempt, or gone by another hand. */
 async function withoutDirectory(work: Work, trash: Trash, found: Found): Promise<Fact | undefined> {
   const { input, voice } = work
-  const before = await lstat(trash.dir).catch(() => undefined)
-  if (found.entryDir !== undefined && before === undefined && !input.mode.discard) {
-    if ((await lstat(trash.root).catch(() => undefined)) === undefined)
-      return refused(work, {
-        ...notThere(input),
-        code: 'loss',
-        losses: [{ ...lostEntry, examples: [notThere(input).reason] }],
-      })
-    const refusal = refusalByLoss(
-      { ...input, mode: { ...input.mode, save: false } },
-      await lossesOfEntry(input, found.entryDir),
-    )
-    if (refusal !== undefined) return refused(work, { ...refusal, hint: `berth rm ${input.task} --discard` })
-    const why = await keepReflog(input, { ...input, entryDir: found.entryDir, why: 'removed' }, voice.onFact)
+  const entryDir = await orphanOf(input, trash, found)
+  if (entryDir !== undefined) {
+    const why = await keepReflog(input, { ...input, entryDir, why: 'removed' }, voice.onFact)
     if (why !== undefined) return stuck(work, 'save', `commits of its reflog could not be kept: ${why}`, [])
   }
   const ended = await platform.endTree(treeOf(input, input.task, input.runs), {
@@ -203,10 +255,10 @@ async function withoutDirectory(work: Work, trash: Trash, found: Found): Promise
   return takeOut(work, trash)
 }
 
-const notThere = ({ workspace, task }: TeardownInput): Refusal => ({
+const notThere = (input: TeardownInput): Refusal => ({
   code: 'loss',
-  reason: `'${workspace.path}' is not there, and neither is its managed root: is a volume not mounted?`,
-  hint: `berth rm ${task} --discard`,
+  reason: `'${input.workspace.path}' is not there, and neither is its managed root: is a volume not mounted?`,
+  hint: rmCommand(input, 'discard'),
   losses: [],
   holders: [],
 })
@@ -220,14 +272,24 @@ async function takeOut(work: Work, trash: Trash): Promise<Fact | undefined> {
   say(work, 'aside')
   await settle(work)
   work.step = 'unregister'
+  const leaves = await leavesOf(work)
   const { path } = input.workspace
   const unlock = input.mode.unlock || work.halfMade === true
   const known = work.known === undefined ? {} : { known: work.known }
   const out = await unregister(input.repo, { path, trash: trash.entry, lock: input.lock, unlock, ...known })
   if (out.is === 'failed' || out.is === 'refused') return stuck(work, 'unregister', out.reason, [])
-  say(work, 'unregister')
+  speak(work, { kind: 'teardown.stepped', project, task, step: 'unregister', leaves })
   await settle(work)
   return undefined
+}
+
+async function leavesOf({ input, named, ...work }: Work): Promise<Leaves> {
+  const { branch } = input.workspace
+  const [fate, stashes] = await Promise.all([
+    fateOfBranch(input, branchRequest({ input, named, ...work })),
+    stashesOf(input.repo, { branch, email: identityOf(input.task).email }),
+  ])
+  return { named, stashes, ...(fate === undefined ? {} : { branch: fate }) }
 }
 
 /** Steps 8 to 10, and the proof. */
@@ -241,7 +303,7 @@ async function finish(work: Work): Promise<Fact> {
   }
   say(work, 'delete')
   work.step = 'branch'
-  const branch = await removeBranch(input, { ...input, ...whereTo(work) })
+  const branch = await removeBranch(input, branchRequest(work))
   if (branch !== undefined) speak(work, branch)
   say(work, 'branch')
   work.step = 'release'
@@ -251,6 +313,26 @@ async function finish(work: Work): Promise<Fact> {
   const why = await whyNotGone(work)
   if (why !== undefined) return stuck(work, why.step, why.reason, why.holders)
   return { kind: 'workspace.removed', project, task, named: work.named }
+}
+
+/** It was removed before, and its branch was kept then. It goes now, if nothing is lost with it or that is asked. */
+async function branchAlone(work: Work): Promise<Fact> {
+  const { input, voice } = work
+  const { project, task, mode } = input
+  const request = branchRequest(work)
+  work.step = 'branch'
+  const losses = await lossesOfBranch(input, request)
+  const refusal = refusalByLoss(input, losses, `of branch '${input.workspace.branch}'`)
+  if (refusal !== undefined) return refused(work, refusal)
+  if (mode.save && losses.length > 0) {
+    const commits = losses.flatMap(({ examples }) => examples)
+    const why = await keepCommits(input, { task, commits, why: 'branch removed' }, voice.onFact)
+    if (why !== undefined) return stuck(work, 'save', `its commits could not be saved: ${why}`, [])
+  }
+  await settle(work)
+  const branch = await removeBranch(input, request)
+  if (branch !== undefined) speak(work, branch)
+  return { kind: 'workspace.removed', project, task, named: [] }
 }
 
 /** "Removed" is said only when all of this holds (law 7). */

@@ -2,7 +2,7 @@
 
 import { type Loss } from '../core/event.ts'
 import { inspectHalfMade } from '../git/half.ts'
-import { type WorktreeList } from '../git/list.ts'
+import { type BranchRequest, fateOfBranch } from './branch.ts'
 import { lookAround, type Occupied } from './holders.ts'
 import { type Inventory, takeInventory } from './keep.ts'
 import { isMarked, type OnDisk } from './refuse.ts'
@@ -16,39 +16,27 @@ export type Stock = { losses: Loss[]; inventory?: Inventory }
 export type View = { occupied: Occupied; stock: Promise<Stock> }
 
 /** Looked at before git has listed, where the mark says that it is ours. */
-export function lookAhead(work: Work, disk: OnDisk, listing: Promise<WorktreeList>): View | undefined {
+export function lookAhead(work: Work, disk: OnDisk): View | undefined {
   const { input } = work
   if (disk.marker.is !== 'marker' || !isMarked(input, input, disk)) return undefined
   const { base, target, madeAt } = disk.marker.marker
   Object.assign(work, { base, target, halfMade: disk.locked === 'initializing' })
   if (disk.directory.is !== 'there') return undefined
-  const { path } = input.workspace
-  const head = listing.then(list =>
-    list.is === 'list' ? (list.entries.find(each => each.path === path)?.head ?? null) : null,
-  )
-  return glance(work, disk, madeAt, head)
+  return glance(work, disk, madeAt)
 }
 
-export function glance(
-  work: Work,
-  disk: Pick<OnDisk, 'entryDir'>,
-  madeAt: number,
-  head?: Promise<string | null>,
-): View {
+export function glance(work: Work, disk: Pick<OnDisk, 'entryDir'>, madeAt: number): View {
   const { input } = work
   const occupied = lookAround(input, { ...input, path: input.workspace.path, since: madeAt })
-  const stock = takeStock(work, disk.entryDir, head)
+  const stock = takeStock(work, disk.entryDir)
   stock.catch(() => undefined)
+  void fateOfBranch(input, branchRequest(work)).catch(() => undefined)
   return { occupied, stock }
 }
 
 export const lostEntry: Loss = { kind: 'unknown', count: 1, examples: ["git's own entry of it is gone"] }
 
-export async function takeStock(
-  work: Work,
-  entryDir: string | undefined,
-  head?: Promise<string | null>,
-): Promise<Stock> {
+export async function takeStock(work: Work, entryDir: string | undefined): Promise<Stock> {
   const { input } = work
   if (entryDir === undefined) return { losses: [lostEntry] }
   const { path, branch } = input.workspace
@@ -60,7 +48,7 @@ export async function takeStock(
     ...whereTo(work),
     task: input.task,
     branch: input.mode.branch && !input.mode.discard,
-    ...(head === undefined ? {} : { head }),
+    asked: work.asked,
   })
   return { losses: inventory.losses, inventory }
 }
@@ -71,6 +59,13 @@ export function whereTo({ input, base, target }: Work): { workspace: WorkspaceRe
   const workspace = from === undefined ? input.workspace : { ...input.workspace, base: from }
   return { workspace, target: (input.target === '' ? target : input.target) ?? '' }
 }
+
+/** What is asked about its branch. */
+export const branchRequest = (work: Work): BranchRequest => ({
+  ...work.input,
+  ...whereTo(work),
+  asked: work.asked,
+})
 
 /** Files beyond the beginning of what the commit holds; the deletions that git sees are none (case 19). */
 const lossOfHalf = (unique: string[]): Loss[] =>

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { inDirectory } from '../../src/git/git.ts'
 import { type KnownFile } from '../../src/git/ignored.ts'
+import { stashesOf } from '../../src/git/stash.ts'
 import { type Survey, surveyWork } from '../../src/git/survey.ts'
 import { makeWorld, type World } from '../fixtures/repository.ts'
 
@@ -182,11 +183,20 @@ test('a submodule loses its own commits, edits and files, and an idle one nothin
   expect((await look(wt)).losses).toEqual([{ kind: 'submodule', count: 1, examples: ['lib'] }])
 })
 
-test('a stash made on the branch is counted and is no loss', async () => {
+test('a stash is no loss; those made on a branch or by an address are counted, others are not', async () => {
   const wt = worktree()
   writeFileSync(join(wt, 'app.txt'), 'two\n')
   world.git(wt, 'stash', '-q')
-  expect(await look(wt)).toMatchObject({ losses: [], stashes: 1 })
+  expect(await look(wt)).toMatchObject({ losses: [] })
+  const branch = world.git(wt, 'branch', '--show-current')
+  const at = inDirectory(await world.open(world.path('repo')), wt)
+  const email = 'agent@berth.invalid'
+  expect(await stashesOf(at, { branch, email })).toBe(1)
+  expect(await stashesOf(at, { branch: 'other', email })).toBe(0)
+  world.git(wt, 'checkout', '-q', '--detach')
+  writeFileSync(join(wt, 'app.txt'), 'three\n')
+  world.git(wt, '-c', `user.email=${email}`, 'stash', '-q')
+  expect(await stashesOf(at, { branch, email })).toBe(2)
 })
 
 test('names with spaces, quotes, arrows, newlines and bytes that are no UTF-8 come through (case 17)', async () => {

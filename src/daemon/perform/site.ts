@@ -9,7 +9,13 @@ import { engines } from '../../engines/index.ts'
 import { dotEnvSecrets, secretValues } from '../secrets.ts'
 import { fleetOf, type OfTask, type Shell, taskOf } from '../shell.ts'
 import { type Place } from '../../workspace/place.ts'
-import { makeRepositoryLock, type RunRecord, type Site, type WorkspaceRecord } from '../../workspace/site.ts'
+import {
+  makeRepositoryLock,
+  type RunRecord,
+  shortName,
+  type Site,
+  type WorkspaceRecord,
+} from '../../workspace/site.ts'
 
 /** Everything an effect works on. Throws if the records do not hold it: then the effect has no ground. */
 export async function siteOf(shell: Shell, of: OfTask): Promise<Site & { record: Task; at: Project }> {
@@ -60,7 +66,7 @@ export function workspaceOf(task: Task): WorkspaceRecord | undefined {
     home: workspace.home,
     ports: workspace.phase === 'ready' ? workspace.ports : [],
     since: workspace.since.at,
-    ...(workspace.phase === 'ready' ? { base: workspace.base } : {}),
+    ...('base' in workspace && workspace.base !== undefined ? { base: workspace.base } : {}),
   }
 }
 
@@ -112,8 +118,6 @@ export function placeOf(site: Site, task: Task, attempt = task.runs.at(-1)?.atte
     secrets: secretsOf(site, task),
   }
 }
-
-const shortName = (ref: string): string => ref.replace(/^refs\/heads\//, '')
 
 /** The gates of a task: its own shell lines, or the project's. */
 export const gatesOf = (policy: ProjectPolicy, task: Task): GatePolicy[] =>

@@ -19,7 +19,7 @@ export async function performTeardown(
   if (!workspace) return [{ kind: 'workspace.removed', project, task, named: [] }]
   const cwd = shell.typedAt.get(record.key)
   const trash = trashOf(shell, record)
-  const commit = commitOf(record)
+  const commit = commitOf(record) ?? keptAt(shell, record)
   const facts = await teardown(
     {
       ...site,
@@ -29,6 +29,7 @@ export async function performTeardown(
       runs: runRecords(shell, record),
       ...(cwd === undefined ? {} : { cwd }),
       ...(trash === undefined ? {} : { trash }),
+      gone: record.workspace?.phase === 'removed',
       ...(commit === undefined ? {} : { commit }),
       target: targetOf(record, at.policy?.target),
       secrets: secretsOf(site, record),
@@ -40,18 +41,27 @@ export async function performTeardown(
 }
 
 /** Where an earlier attempt at this removal moved the directory. */
-function trashOf(shell: Shell, { project, name, workspace }: Task): string | undefined {
-  const from = workspace?.since.seq
+function trashOf(shell: Shell, record: Task): string | undefined {
+  const moved = lastOf(shell, record, 'workspace.aside', record.workspace?.since.seq)
+  return moved?.kind === 'workspace.aside' ? moved.trash : undefined
+}
+
+/** Where the branch stood when its workspace was removed. */
+function keptAt(shell: Shell, record: Task): string | undefined {
+  if (record.workspace?.phase !== 'removed') return undefined
+  const kept = lastOf(shell, record, 'branch.kept', record.submitted.seq)
+  return kept?.kind === 'branch.kept' && kept.commit !== '' ? kept.commit : undefined
+}
+
+function lastOf(
+  shell: Shell,
+  { project, name }: Task,
+  kind: Fact['kind'],
+  from: number | undefined,
+): Fact | undefined {
   if (from === undefined) return undefined
-  const moved = shell.store.read({
-    project,
-    task: name,
-    kinds: ['workspace.aside'],
-    from,
-    newestFirst: true,
-    limit: 1,
-  })
-  for (const event of moved) if (event.kind === 'workspace.aside') return event.trash
+  const query = { project, task: name, kinds: [kind], from, newestFirst: true, limit: 1 }
+  for (const event of shell.store.read(query)) return event
   return undefined
 }
 
@@ -66,6 +76,6 @@ export function commitOf(task: Task): string | undefined {
 }
 
 export function targetOf({ workspace, landing }: Task, configured: string | null | undefined): string {
-  const known = workspace?.phase === 'ready' ? workspace.target : undefined
+  const known = workspace && 'target' in workspace ? workspace.target : undefined
   return known ?? landing?.target ?? configured ?? ''
 }

@@ -1,7 +1,7 @@
 // Requests that remove, save and give back: rm, saved work, reconcile, purge.
 
 import { rmSync } from 'node:fs'
-import { type RemovalAnswer, type Requests } from '../../core/api.ts'
+import { type Left, type RemovalAnswer, type Requests } from '../../core/api.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type Event, type Fact } from '../../core/event.ts'
 import { isBare, isGone, liveRun, type Task } from '../../core/task.ts'
@@ -36,7 +36,9 @@ async function removeTask(
   { mode, wait, cwd }: Requests['rm']['params'],
 ): Promise<RemovalAnswer> {
   const of = { project: task.project, task: task.name }
-  if (isGone(task)) return { task: task.name, is: 'removed', branch: 'none', named: [] }
+  const done: RemovalAnswer = { task: task.name, is: 'removed', branch: 'none', named: [], stashes: 0 }
+  // What it has left is its branch, if that was kept.
+  if (isGone(task) && !(mode.branch && task.workspace)) return done
   if (liveRun(task) !== undefined && !mode.stop)
     return refusal(
       task,
@@ -44,9 +46,9 @@ async function removeTask(
       `'${task.name}' has a live run`,
       `berth stop ${task.name}, or: berth rm --stop ${task.name}`,
     )
-  if (isBare(task) && liveRun(task) === undefined) {
+  if (isBare(task) && !isGone(task) && liveRun(task) === undefined) {
     shell.loop.record([{ kind: 'task.dropped', by: 'person', ...of }])
-    return { task: task.name, is: 'removed', branch: 'none', named: [] }
+    return done
   }
   const from = fleetOf(shell).seq + 1
   shell.typedAt.set(task.key, cwd)
@@ -85,12 +87,11 @@ function settled(shell: Shell, { key }: Task, { from, wait }: { from: number; wa
 function answerOf(shell: Shell, task: Task, from: number): RemovalAnswer {
   const removal = fleetOf(shell).tasks.get(task.key)?.removal
   const events = [...shell.store.read({ project: task.project, task: task.name, from })]
-  const branch = branchOf(events)
   const saved = events.flatMap(event => (event.kind === 'work.saved' ? [event.id] : [])).at(-1)
-  const also = { task: task.name, branch, ...(saved === undefined ? {} : { saved }) }
+  const also = { task: task.name, ...leftOf(events), ...(saved === undefined ? {} : { saved }) }
   switch (removal?.phase) {
     case 'done':
-      return { ...also, is: 'removed', named: removal.named }
+      return { ...also, is: 'removed' }
     case 'refused': {
       const { code, reason, hint, losses, holders } = removal
       return {
@@ -112,13 +113,30 @@ function answerOf(shell: Shell, task: Task, from: number): RemovalAnswer {
         holders: removal.holders,
       }
     default:
-      return { ...also, is: 'aside', named: [] }
+      return { ...also, is: 'aside' }
   }
 }
 
-function branchOf(events: readonly Event[]): 'deleted' | 'kept' | 'none' {
-  if (events.some(({ kind }) => kind === 'branch.deleted')) return 'deleted'
-  return events.some(({ kind }) => kind === 'branch.kept') ? 'kept' : 'none'
+/** As the removal said: what became of the branch, before that what will become of it, and what it left alone. */
+function leftOf(events: readonly Event[]): Left {
+  const left: Left = { branch: 'none', named: [], stashes: 0 }
+  for (const event of events) {
+    if (event.kind === 'teardown.stepped' && event.leaves) {
+      const { branch, named, stashes } = event.leaves
+      Object.assign(left, { named, stashes })
+      if (branch?.is === 'goes') left.branch = 'going'
+      if (branch?.is === 'kept') keep(left, branch)
+    }
+    if (event.kind === 'branch.kept') keep(left, event)
+    if (event.kind === 'branch.deleted') left.branch = 'deleted'
+  }
+  if (left.branch !== 'kept') delete left.kept
+  return left
+}
+
+function keep(left: Left, { branch, commit, reason, hint }: NonNullable<Left['kept']>): void {
+  left.branch = 'kept'
+  left.kept = { branch, commit, reason, ...(hint === undefined ? {} : { hint }) }
 }
 
 export async function removeSavedWork(

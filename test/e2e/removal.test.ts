@@ -1,0 +1,114 @@
+// Removing tasks as a person does it: what is said of what stays, and that every command it names works as typed.
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type RemovalAnswer } from '../../src/core/api.ts'
+import { makeWorld, type World } from '../fixtures/berth.ts'
+
+const limit = 120_000
+
+const commit = 'echo work > w.txt; git add -A; git commit -qm work'
+
+/** A task of this name that rests with one commit, and is not landed. */
+async function readyTask(world: World, repo: string, name: string, command = commit): Promise<void> {
+  const args = ['run', '--repo', repo, '--name', name, '--land', 'never', '--command', command, 'x']
+  expect(await world.berth(args)).toMatchObject({ code: 0 })
+}
+
+/** The hint of what was printed, as arguments of `berth`. */
+const hintIn = (err: string): string[] => /^hint: berth (.+)$/m.exec(err)?.[1]?.split(' ') ?? []
+
+const branches = (world: World, repo: string): string =>
+  world.git(repo, 'for-each-ref', '--format=%(refname:short)', 'refs/heads')
+
+test(
+  'the branch that a removal keeps is named with the command that takes it, which saves its commits first',
+  async () => {
+    const world = makeWorld()
+    const repo = world.repository()
+    await readyTask(world, repo, 'a')
+    const tip = world.git(repo, 'rev-parse', 'berth/a').trim()
+    const first = await world.berth(['rm', 'a'], { cwd: repo })
+    expect(first).toEqual({
+      code: 0,
+      out: "moved aside and unregistered 'a', branch 'berth/a' kept: its commits are not in 'main'\n",
+      err: 'hint: berth rm a --branch --save\n',
+    })
+    const plain = await world.berth(['rm', 'a', '--branch'], { cwd: repo })
+    expect(plain).toMatchObject({ code: 3, out: '' })
+    expect(plain.err).toContain("work of branch 'berth/a' would be lost")
+    expect(hintIn(plain.err)).toEqual(['rm', 'a', '--branch', '--save'])
+    expect(branches(world, repo)).toBe('berth/a\nmain\n')
+    expect((await world.task(repo, 'a')).status).toBe('dropped')
+    expect(await world.items(repo)).toEqual([])
+
+    const second = await world.berth(hintIn(plain.err), { cwd: repo })
+    expect(second).toMatchObject({ code: 0, err: '' })
+    const saved = /^removed 'a', branch deleted, saved as '(.+)'\n$/.exec(second.out)?.[1]
+    expect(branches(world, repo)).toBe('main\n')
+    expect(await world.berth(['rm', 'a', '--branch'], { cwd: repo })).toEqual({
+      code: 0,
+      out: "removed 'a'\n",
+      err: '',
+    })
+    expect(await world.berth(['restore', String(saved), '--to', 'back'], { cwd: repo })).toMatchObject({
+      code: 0,
+    })
+    expect(world.git(repo, 'merge-base', '--is-ancestor', tip, 'back')).toBe('')
+    expect(world.git(repo, 'show', 'back:w.txt')).toBe('work\n')
+  },
+  limit,
+)
+
+test(
+  'a kept branch that moved since is not taken; one that landed goes without a word; --discard gives it up',
+  async () => {
+    const world = makeWorld()
+    const repo = world.repository()
+    for (const name of ['moved', 'landed', 'given']) {
+      await readyTask(world, repo, name, commit.replaceAll('w.txt', `${name}.txt`))
+      expect(await world.berth(['rm', name, '--wait'], { cwd: repo })).toMatchObject({ code: 0 })
+    }
+    const was = world.git(repo, 'rev-parse', 'berth/moved').trim()
+    const tip = world.git(repo, 'commit-tree', '-p', was, '-m', 'mine', `${was}^{tree}`).trim()
+    world.git(repo, 'branch', '-f', 'berth/moved', tip)
+    world.git(repo, 'merge', '-q', '--no-edit', 'berth/landed')
+    const { removed } = await world.json<{ removed: RemovalAnswer[] }>(
+      ['rm', 'moved', 'landed', 'given', '--branch', '--discard'],
+      { cwd: repo },
+    )
+    expect(removed).toMatchObject([
+      {
+        task: 'moved',
+        branch: 'kept',
+        kept: { branch: 'berth/moved', commit: tip, reason: `it moved from ${was} to ${tip}` },
+      },
+      { task: 'landed', is: 'removed', branch: 'deleted' },
+      { task: 'given', is: 'removed', branch: 'deleted' },
+    ])
+    expect(branches(world, repo)).toBe('berth/moved\nmain\n')
+  },
+  limit,
+)
+
+test(
+  'stashes made in a workspace stay and are named, with the command that lists them',
+  async () => {
+    const world = makeWorld()
+    const repo = world.repository()
+    await readyTask(world, repo, 'a', `${commit}; echo more >> w.txt; git stash -q`)
+    world.git(repo, 'checkout', '-q', '-b', 'mine')
+    world.write(join(repo, 'app.txt'), 'mine\n')
+    world.git(repo, 'stash', '-q')
+    const done = await world.berth(['rm', 'a', '--wait'], { cwd: repo })
+    expect(done).toEqual({
+      code: 0,
+      out: "removed 'a', branch 'berth/a' kept: its commits are not in 'main'\n",
+      err: '  left alone: 1 stash made in it\nhint: git stash list\nhint: berth rm a --branch --save\n',
+    })
+    expect(world.git(repo, 'stash', 'list').trim().split('\n')).toHaveLength(2)
+    expect(existsSync(join(`${repo}.berths`, 'a'))).toBe(false)
+  },
+  limit,
+)
