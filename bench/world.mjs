@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export const main = join(dirname(fileURLToPath(import.meta.url)), '../dist/main.mjs')
+export const main = join(dirname(fileURLToPath(import.meta.url)), '../dist/main.cjs')
 
 /** Root file systems slow down ten times after mass deletes; memory does not (docs/performance.md). */
 const bed = process.env.BERTH_BENCH_DIR ?? (existsSync('/dev/shm') ? '/dev/shm' : tmpdir())

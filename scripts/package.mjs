@@ -47,7 +47,7 @@ try {
   )
   if (mb > limitMb) fail(`${mb.toFixed(1)} MB installed, at most ${limitMb}`)
 
-  const main = join(place, 'node_modules/berth/dist/main.mjs')
+  const main = join(place, 'node_modules/berth/dist/main.cjs')
   for (const node of [process.execPath, oldest(npm)]) {
     const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()
     execFileSync(node, [main, '--version'], { stdio: 'ignore' })

@@ -6,7 +6,9 @@ import { version } from '../core/version.ts'
 
 const args = process.argv.slice(2)
 if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) process.stdout.write(`${version}\n`)
-else {
+else void begin()
+
+async function begin(): Promise<void> {
   // Node 22.1 and newer keep the compiled code.
   ;(module as { enableCompileCache?: () => void }).enableCompileCache?.()
   const { start } = await import('./start.ts')

@@ -13,12 +13,12 @@ export type Installation = { node: string; main: string; supervisor: string; ver
 /** Of the bundle this code runs from; run from the sources, the checkout's own build. */
 export function findInstallation(): Installation {
   const here = dirname(fileURLToPath(import.meta.url))
-  const beside = join(here, 'main.mjs')
+  const beside = join(here, 'main.cjs')
   const dist = existsSync(beside) ? here : join(here, '..', '..', 'dist')
   return {
     node: process.execPath,
-    main: join(dist, 'main.mjs'),
-    supervisor: join(dist, 'supervisor.mjs'),
+    main: join(dist, 'main.cjs'),
+    supervisor: join(dist, 'supervisor.cjs'),
     version,
   }
 }

@@ -1,5 +1,5 @@
 // The parent of one run, apart from the daemon: holds pipes or terminal, writes output and exit to disk, ends the
-// tree. Nothing that it does depends on the daemon being alive. Entry of dist/supervisor.mjs.
+// tree. Nothing that it does depends on the daemon being alive. Entry of dist/supervisor.cjs.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { appendFileSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'

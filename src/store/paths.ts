@@ -42,7 +42,7 @@ export function statePaths(dir: string) {
     runs: inside('runs'),
     run: (run: RunId) => inside('runs', run),
     home: (project: ProjectId, task: TaskName) => inside('homes', project, task),
-    supervisor: (version: string, hash8: string) => inside('supervisor', `${version}-${hash8}.mjs`),
+    supervisor: (version: string, hash8: string) => inside('supervisor', `${version}-${hash8}.cjs`),
     /** An empty directory, for `core.hooksPath`. */
     emptyHooks: inside('empty-hooks'),
     /** Put first on a run's PATH; holds the `berth` shim. */

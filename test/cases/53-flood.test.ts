@@ -21,7 +21,7 @@ test('a flood is run to its end in flat memory; head and tail are kept, and what
   let peak = 0
   const watch = setInterval(() => {
     for (const { pid, command } of processesIn(world.dir))
-      if (/main\.mjs|supervisor/.test(command)) peak = Math.max(peak, rssOf(pid))
+      if (/main\.cjs|supervisor/.test(command)) peak = Math.max(peak, rssOf(pid))
     peak = Math.max(peak, rssOf(child.pid ?? 0))
   }, 50)
   const ran = await ended

@@ -62,7 +62,7 @@ function upgraded(world: World, wanted: string, contract?: number): string {
   const dist = join(world.dir, 'newer', 'dist')
   cpSync(dirname(main), dist, { recursive: true })
   symlinkSync(join(dirname(main), '..', 'node_modules'), join(world.dir, 'newer', 'node_modules'))
-  for (const name of readdirSync(dist).filter(each => each.endsWith('.mjs'))) {
+  for (const name of readdirSync(dist).filter(each => each.endsWith('.cjs'))) {
     const file = join(dist, name)
     // The bundler has put both constants where they are used.
     const text = readFileSync(file, 'utf8').replaceAll(`"${version}"`, `"${wanted}"`)
@@ -70,7 +70,7 @@ function upgraded(world: World, wanted: string, contract?: number): string {
       contract === undefined ? text : text.replace(/(contract(?::| [<>=!]+)) 1\b/g, `$1 ${contract}`)
     writeFileSync(file, speaks)
   }
-  return join(dist, 'main.mjs')
+  return join(dist, 'main.cjs')
 }
 
 const run = (file: string, args: string[], world: World): Promise<number | null> =>

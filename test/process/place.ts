@@ -10,7 +10,7 @@ import { platform } from '../../src/platform/platform.ts'
 import { type RunSpec, type Started, endSpares, startSupervisor } from '../../src/process/spawn.ts'
 import { type ExitRecord, readExit, readSpawn } from '../../src/process/record.ts'
 
-export const supervisorFile = join(dirname(fileURLToPath(import.meta.url)), '../../dist/supervisor.mjs')
+export const supervisorFile = join(dirname(fileURLToPath(import.meta.url)), '../../dist/supervisor.cjs')
 export const node = process.execPath
 
 export type Place = ReturnType<typeof makePlace>

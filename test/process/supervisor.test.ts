@@ -426,7 +426,7 @@ test('a warm supervisor starts its program, and dies with its daemon if it is ne
   const spares = () =>
     platform
       .processesOf({ under: [{ pid: process.pid, start: platform.identity(process.pid) ?? '' }] })
-      .filter(({ command }) => command.includes('supervisor.mjs'))
+      .filter(({ command }) => command.includes('supervisor.cjs'))
   await until(() => spares().length === 2)
   const spec = place.specOf('sh', ['-c', 'echo warm'])
   const before = spares().map(({ pid }) => pid)
@@ -444,7 +444,7 @@ test('a dead spare is not a failed start', async () => {
   warmSupervisors(1, { supervisorFile })
   const self = [{ pid: process.pid, start: platform.identity(process.pid) ?? '' }]
   const spare = await until(() =>
-    platform.processesOf({ under: self }).find(({ command }) => command.includes('supervisor.mjs')),
+    platform.processesOf({ under: self }).find(({ command }) => command.includes('supervisor.cjs')),
   )
   process.kill(spare.pid, 'SIGSTOP')
   setTimeout(() => process.kill(spare.pid, 'SIGKILL'), 300)

@@ -34,10 +34,10 @@ function install(world: World): string {
 function upgrade(dist: string): void {
   rmSync(dist, { recursive: true })
   cpSync(dirname(main), dist, { recursive: true })
-  const chunks = readdirSync(dist).filter(name => /-[\w-]{8}\.mjs$/.test(name))
+  const chunks = readdirSync(dist).filter(name => /-[\w-]{8}\.cjs$/.test(name))
   const renamed = (text: string): string =>
-    chunks.reduce((all, name) => all.replaceAll(name, name.replace('.mjs', 'n.mjs')), text)
-  for (const name of readdirSync(dist).filter(one => one.endsWith('.mjs'))) {
+    chunks.reduce((all, name) => all.replaceAll(name, name.replace('.cjs', 'n.cjs')), text)
+  for (const name of readdirSync(dist).filter(one => one.endsWith('.cjs'))) {
     const file = join(dist, name)
     writeFileSync(file, renamed(readFileSync(file, 'utf8')).replaceAll(`"${version}"`, `"${newer}"`))
     renameSync(file, join(dist, renamed(name)))
@@ -46,7 +46,7 @@ function upgrade(dist: string): void {
 
 /** Runs the Berth of this installation. */
 function start(world: World, dist: string, args: string[]): { ended: Promise<Ran> } {
-  const child = spawn(process.execPath, [join(dist, 'main.mjs'), ...args], {
+  const child = spawn(process.execPath, [join(dist, 'main.cjs'), ...args], {
     cwd: world.dir,
     env: world.env,
     stdio: ['ignore', 'pipe', 'pipe'],
