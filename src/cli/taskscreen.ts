@@ -64,9 +64,11 @@ function mergedWords(merged: ShowView['merged']): string {
 
 function gateLines({ print }: Io, gate: ShowView['gates'][number]): string[] {
   const { green, red } = print.paint
-  const end = gate.code === 0 ? green('passed') : red(`exit ${gate.code ?? 'none'}`)
-  const head = `${end}  ${visible(gate.gate)}  (${gate.where}, ${duration(Math.round(gate.ms))})`
-  return gate.code === 0 ? [head] : [head, ...gate.tail.slice(-10).map(line => `  | ${visible(line)}`)]
+  const took = `(${gate.where}, ${duration(Math.round(gate.ms))})`
+  const name = visible(gate.gate)
+  if (gate.passed) return [`${green('passed')}  ${name}  ${took}`]
+  const head = `${red('failed')}  ${name}  ${visible(gate.reason ?? '')}  ${took}`
+  return [head, ...gate.tail.slice(-10).map(line => `  | ${visible(line)}`)]
 }
 
 function runLine(io: Io, run: RunView): string {

@@ -3,6 +3,7 @@
 import { type Action } from './api.ts'
 import { type Item } from './attention.ts'
 import { type Fact, type TeardownMode } from './event.ts'
+import { type Astray } from './outcome.ts'
 import { type Task, isBare, latestRun } from './task.ts'
 import { plainRemoval } from './workspace.ts'
 
@@ -236,13 +237,26 @@ function decideWays(item: Item, task: Task): Way[] {
     ...of(task),
   } as const
   const again = run === undefined ? [] : [answerWay(item, 'look-again', 'look at the worktree again', [take])]
+  if (outcome?.is === 'astray') {
+    const adopt = byWay(item, 'take', 'its branch takes up that commit', by => [
+      { kind: 'task.approved', commit, what: 'astray', by, ...of(task) },
+      take,
+    ])
+    return [...(canTake(outcome) ? [adopt] : []), ...again, retryWay(task), removeWay(task, {})]
+  }
   return [approve, ...again, retryWay(task), removeWay(task, {})]
 }
 
+/** Whether the task's branch only has to go forward. */
+const canTake = ({ behind, operation }: Astray): boolean => behind === 0 && operation === undefined
+
 function acceptWay(item: Item, task: Task): Way | undefined {
-  const base = latestRun(task)?.base
-  if (item.code !== 'no-work' || base === undefined) return undefined
+  const run = latestRun(task)
+  if (item.code !== 'no-work' || run?.state.phase !== 'collected') return undefined
+  const { outcome } = run.state
+  const commit = outcome.is === 'no-work' ? (outcome.commit ?? run.base) : run.base
+  if (commit === undefined) return undefined
   return byWay(item, 'accept', 'it is done as it is', by => [
-    { kind: 'task.approved', commit: base, what: 'no-work', by, ...of(task) },
+    { kind: 'task.approved', commit, what: 'no-work', by, ...of(task) },
   ])
 }

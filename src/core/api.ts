@@ -155,7 +155,17 @@ export type RunView = {
 export type ShowView = TaskView & {
   brief: string
   runs: RunView[]
-  gates: { gate: string; code: number | null; ms: number; at: string; where: string; tail: string[] }[]
+  gates: {
+    gate: string
+    passed: boolean
+    /** Why it did not pass, in words. */
+    reason: string | null
+    code: number | null
+    ms: number
+    at: string
+    where: string
+    tail: string[]
+  }[]
   questions: { id: string; text: string; choices: string[]; answer: string | null }[]
   notes: string[]
   saved: SavedView[]

@@ -38,6 +38,8 @@ function ofRun(task: Task, run: Run): string[] {
       return [quote(`${name} failed: ${verdict.reason}.`, verdict.evidence.split('\n')), ...setbacks]
     case 'no-work':
       return [`${name} ended without any change in the worktree.`, ...setbacks]
+    case 'astray':
+      return [`${name} left HEAD of the worktree elsewhere than on the task's branch.`, ...setbacks]
     case 'limited':
       return [`${name} was cut off by a usage limit.`, ...setbacks]
     case 'signed-out':

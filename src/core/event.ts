@@ -45,8 +45,11 @@ export type TaskSpec = {
   cwd?: string
 }
 
-/** What a person can wave through: work that no gate saw, protected paths, files left out, an end without work. */
-export type Approval = 'uncommitted-work' | 'protected' | 'withheld' | 'no-work'
+/**
+ * What a person can wave through: work that no gate saw, protected paths, files left out, an end without work, a
+ * commit that was left elsewhere than on the task's branch.
+ */
+export type Approval = 'uncommitted-work' | 'protected' | 'withheld' | 'no-work' | 'astray'
 
 export type Question = { id: string; text: string; choices: string[] }
 

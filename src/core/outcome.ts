@@ -36,7 +36,15 @@ export type Outcome =
         committed?: true
       }[]
     }
-  | { is: 'no-work'; denied: string[]; escaped: string[] }
+  | {
+      is: 'no-work'
+      denied: string[]
+      escaped: string[]
+      /** HEAD, where commits were made that add up to nothing; else it stands where it began. */
+      commit?: string
+    }
+  /** It left HEAD elsewhere than on the task's branch. Nothing was committed and no branch moved. */
+  | ({ is: 'astray' } & Astray)
   | {
       is: 'failed'
       reason: string
@@ -49,6 +57,23 @@ export type Outcome =
   | { is: 'signed-out'; evidence: string }
   | { is: 'stopped'; why: 'stopped' | 'timeout' | 'budget' | 'interrupted' | 'removal' }
   | { is: 'unknown'; step: string; reason: string }
+
+/** HEAD of a worktree and the branch that it should be on. */
+export type Astray = {
+  /** HEAD. */
+  commit: string
+  /** The branch that it is on instead; null: it is detached. */
+  on: string | null
+  /** Commits of HEAD that the task's branch lacks, and the other way round. A branch that is gone lacks them all. */
+  ahead: number
+  behind: number
+  /** Something is not committed. */
+  dirty: boolean
+  /** An operation in progress, such as `rebase`. */
+  operation?: string
+  /** Why it could not be put back, although a person, or nothing at all, stood against it. */
+  reason?: string
+}
 
 /** Why a landing did not happen. Nothing moved in any of these. */
 export type Landing =

@@ -3,14 +3,17 @@
 import { type ProjectPolicy } from './config.ts'
 import { type EndWhy } from './effect.ts'
 import { type ReasonCode, reasonCodes } from './api.ts'
-import { type Outcome } from './outcome.ts'
+import { type Astray, type Outcome } from './outcome.ts'
 import { type Run, hostRestarted, neverStarted } from './run.ts'
-import { type Task, isApproved, latestRun } from './task.ts'
+import { type Setback, type Task, isApproved, latestRun } from './task.ts'
+import { type Evidence, list } from './words.ts'
+import { type Workspace } from './workspace.ts'
 
 /** How a collected run counts, all that is known of it taken together. */
 export type Verdict =
   | (Outcome & { is: 'done' })
   | (Outcome & { is: 'no-work' })
+  | (Outcome & { is: 'astray' })
   | { is: 'limited'; until: number | null; evidence: string }
   | { is: 'signed-out'; evidence: string }
   | { is: 'failed'; code: ReasonCode; reason: string; evidence: string; final: boolean; escaped: string[] }
@@ -28,10 +31,10 @@ export type Next =
       is: 'failed'
       code: ReasonCode
       sentence: string
-      evidence: { kind: string; text: string }[]
+      evidence: Evidence[]
       paths?: string[]
     }
-  | { is: 'decide'; sentence: string; evidence: { kind: string; text: string }[]; commit: string }
+  | { is: 'decide'; sentence: string; evidence: Evidence[]; commit: string }
 
 /** Of a run that was collected. */
 export function verdictOf(run: Run, task: Task): Verdict {
@@ -47,7 +50,7 @@ export function verdictOf(run: Run, task: Task): Verdict {
     case 'failed':
       return failed(outcome)
     case 'no-work':
-      return worked(run, task) ? accepted(run) : outcome
+      return worked(run, task) ? accepted(standOf(run, outcome)) : outcome
     case 'stopped':
       return ended.how === 'lost' && ended.reason === neverStarted
         ? { is: 'excused', code: 'stopped' }
@@ -106,17 +109,19 @@ function afterRed(
   red: Task['verification'] & { is: 'red' },
 ): Next {
   const sentence = `gate '${red.gate}' failed: ${red.reason}`
-  const evidence = [
-    { kind: 'gate', text: red.gate },
-    ...red.tail.slice(-20).map(text => ({ kind: 'output', text })),
-  ]
+  const evidence = gateEvidence(red)
   if (red.unknown)
     return { is: 'failed', code: 'unknown', sentence: `gates could not be run: ${red.reason}`, evidence }
   const tries = triesOf(task)
   if (tries >= policy.attempts)
-    return { is: 'failed', code: 'gate', sentence: `${sentence}, after ${count(tries)}`, evidence }
+    return { is: 'failed', code: 'gate', sentence: `${sentence}, after ${count(tries, 'attempt')}`, evidence }
   return { is: 'again', code: 'gate', at: red.since.awake + pauseMs(policy, tries, run.id), sentence }
 }
+
+const gateEvidence = ({ gate, tail }: { gate: string; tail: readonly string[] }): Evidence[] => [
+  { kind: 'gate', text: gate },
+  ...tail.slice(-20).map(text => ({ kind: 'output', text })),
+]
 
 function afterVerdict(task: Task, run: Run, policy: ProjectPolicy, since: number): Next {
   const verdict = verdictOf(run, task)
@@ -126,6 +131,8 @@ function afterVerdict(task: Task, run: Run, policy: ProjectPolicy, since: number
       return afterDone(task, verdict)
     case 'no-work':
       return afterNothing(task, run, verdict)
+    case 'astray':
+      return afterAstray(task, verdict)
     case 'limited':
       return {
         is: 'again',
@@ -179,7 +186,7 @@ function againOrFailed(
     return {
       is: 'failed',
       code: why.code,
-      sentence: `${why.reason}, after ${count(tries)}`,
+      sentence: `${why.reason}, after ${count(tries, 'attempt')}`,
       evidence,
       ...paths,
     }
@@ -217,8 +224,8 @@ function withheldSentence({ withheld }: Outcome & { is: 'done' }): string {
 }
 
 function afterNothing(task: Task, run: Run, verdict: Outcome & { is: 'no-work' }): Next {
-  if (run.base !== undefined && isApproved(task, run.base, 'no-work'))
-    return { is: 'verify', commit: run.base }
+  const commit = standOf(run, verdict)
+  if (isApproved(task, commit, 'no-work')) return { is: 'verify', commit }
   const denied = verdict.denied.map(text => ({ kind: 'denied', text }))
   const escaped = verdict.escaped.map(text => ({ kind: 'path', text }))
   const evidence = [
@@ -235,6 +242,7 @@ function afterNothing(task: Task, run: Run, verdict: Outcome & { is: 'no-work' }
       evidence,
       ...paths,
     }
+  if (task.unmended !== undefined) return { ...afterUnmended(task.unmended), ...paths }
   const nothing = 'its agent ended without any change'
   const stray = verdict.escaped.map(path => `'${path}'`).join(', ')
   const sentence =
@@ -242,14 +250,63 @@ function afterNothing(task: Task, run: Run, verdict: Outcome & { is: 'no-work' }
   return { is: 'failed', code: 'no-work', sentence, evidence, ...paths }
 }
 
+// What went wrong before is what a person must know; that the next attempt had no answer to it comes second.
+function afterUnmended(setback: Setback): Next & { is: 'failed' } {
+  const nothing = 'and the next attempt changed nothing'
+  if (setback.is === 'conflict') {
+    const evidence = setback.paths.map(text => ({ kind: 'path', text }))
+    const sentence = `it conflicts with the target in ${list(setback.paths)}, ${nothing}`
+    return { is: 'failed', code: 'conflict', sentence, evidence }
+  }
+  const where = setback.where === 'integration' ? ' on the merge with the target' : ''
+  return {
+    is: 'failed',
+    code: 'gate',
+    sentence: `gate '${setback.gate}' failed${where}: ${setback.reason}, ${nothing}`,
+    evidence: gateEvidence(setback),
+  }
+}
+
+function afterAstray(task: Task, astray: Astray): Next {
+  const { commit, on, ahead, behind, dirty, operation, reason } = astray
+  const { path, branch } = task.workspace as Workspace
+  const there = on === null ? `at the detached commit ${commit.slice(0, 10)}` : `on '${on}'`
+  const apart = [
+    ...(operation === undefined ? [] : [`a ${operation} is not finished`]),
+    ...(ahead > 0 ? [`${count(ahead, 'commit')} only there`] : []),
+    ...(behind > 0 ? [`${count(behind, 'commit')} only on '${branch}'`] : []),
+    ...(dirty ? ['changes that are not committed'] : []),
+    ...(reason === undefined ? [] : [reason]),
+  ]
+  const commands = [
+    ...(operation === undefined ? [] : [`git -C '${path}' status`]),
+    ...(behind > 0 ? [`git -C '${path}' switch '${branch}'`] : []),
+    ...(behind > 0 && ahead > 0 ? [`git -C '${path}' merge '${on ?? commit}'`] : []),
+  ]
+  const sentence = `its agent left its worktree ${there}, not on its branch '${branch}'`
+  return {
+    is: 'decide',
+    sentence: [sentence, ...apart].join('; '),
+    evidence: [
+      { kind: 'commit', text: commit },
+      ...(on === null ? [] : [{ kind: 'branch', text: on }]),
+      ...commands.map(text => ({ kind: 'command', text })),
+    ],
+    commit,
+  }
+}
+
+/** Where HEAD is after a run without any change. */
+const standOf = (run: Run, { commit }: { commit?: string }): string => commit ?? run.base ?? ''
+
 // No change is good work if the task says so, or the agent.
 const worked = (run: Run, task: Task): boolean =>
   run.base !== undefined &&
   (task.spec.changes === 'optional' || (run.activity.is === 'done' && run.activity.from === 'agent'))
 
-const accepted = (run: Run): Verdict => ({
+const accepted = (commit: string): Verdict => ({
   is: 'done',
-  commit: run.base ?? '',
+  commit,
   changes: { files: 0, insertions: 0, deletions: 0, commits: 0 },
   uncommitted: false,
   withheld: [],
@@ -293,7 +350,7 @@ function inARow(task: Task, is: Verdict['is']): number {
   return task.runs.length - 1 - others
 }
 
-const count = (tries: number): string => (tries === 1 ? '1 attempt' : `${tries} attempts`)
+const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`
 
 /** FNV-1a, to a fraction of one: spreads what would otherwise happen at the same moment. */
 function hash(text: string): number {

@@ -165,6 +165,8 @@ const show = z.object({
   gates: z.array(
     z.object({
       gate: z.string(),
+      passed: z.boolean(),
+      reason: z.string().nullable().describe('Why it did not pass.'),
       code: z.int().nullable(),
       ms: z.number(),
       at: time,

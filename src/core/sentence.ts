@@ -171,7 +171,11 @@ function outcomeOf(outcome: Outcome): string {
       return `its work is at ${short(outcome.commit)}: ${counted}, +${insertions} -${deletions}${by}`
     }
     case 'no-work':
-      return 'it ended without any change'
+      return outcome.commit === undefined
+        ? 'it ended without any change'
+        : `it ended without any change: its commits up to ${short(outcome.commit)} add up to nothing`
+    case 'astray':
+      return `it left HEAD at ${short(outcome.commit)}, ${outcome.on === null ? 'detached' : `on '${outcome.on}'`}`
     case 'failed':
       return `it failed: ${outcome.reason}`
     case 'limited':

@@ -93,11 +93,14 @@ export type Task = {
   gates: GateResult[]
   gate?: { name: string; where: GateResult['where']; since: Moment }
   setbacks: Setback[]
+  /** The latest of them, while no work was ready since. */
+  unmended?: Setback
   saved: Saved[]
   notes: string[]
   stopped?: { by: string; since: Moment }
   dropped?: { by: string; since: Moment }
   held?: { reason: 'consent' | 'diverged' | 'target' | 'disk' | 'config'; detail: string; since: Moment }
+  /** An order to land its work as it was then: a red gate, a conflict or another attempt ends it. */
   landAsked?: Moment
   approved: { commit: string; what: Approval }[]
   /** A person asked for another attempt: the count of attempts starts anew. */
@@ -258,6 +261,7 @@ function proved(task: Task, event: Event): void {
     case 'run.claimed':
       task.again = false
       task.withdrawn = 0
+      drop(task, 'landAsked')
       drop(task, 'verification')
       if (task.landing?.phase === 'failed') drop(task, 'landing')
       return
@@ -271,6 +275,7 @@ function proved(task: Task, event: Event): void {
     case 'task.ready': {
       const { commit, gates, changes, uncommitted } = event
       drop(task, 'gate')
+      drop(task, 'unmended')
       task.verification = { is: 'ready', commit, gates, changes, uncommitted, since: momentOf(event) }
       return
     }
@@ -300,22 +305,9 @@ function proved(task: Task, event: Event): void {
         })
       return
     }
-    case 'work.saved': {
-      const { id, ref, commit, archive, why, losses } = event
-      task.saved = [
-        ...task.saved,
-        {
-          id,
-          ref,
-          commit,
-          why,
-          losses,
-          since: momentOf(event),
-          ...(archive === undefined ? {} : { archive }),
-        },
-      ]
+    case 'work.saved':
+      task.saved = [...task.saved, savedOf(event)]
       return
-    }
     case 'saved.removed':
       task.saved = task.saved.filter(saved => saved.id !== event.id)
       return
@@ -336,7 +328,15 @@ function withdraw(task: Task): void {
 }
 
 function setBack(task: Task, setback: Setback): void {
+  task.unmended = setback
+  drop(task, 'landAsked')
   task.setbacks = [...task.setbacks, setback].slice(-5)
+}
+
+function savedOf(event: Event & { kind: 'work.saved' }): Saved {
+  const { id, ref, commit, archive, why, losses } = event
+  const beside = archive === undefined ? {} : { archive }
+  return { id, ref, commit, why, losses, since: momentOf(event), ...beside }
 }
 
 function resultOf(event: Event & { kind: 'gate.exited' }): GateResult {

@@ -9,7 +9,7 @@ import { type Fleet } from './fleet.ts'
 import { type Usage, noUsage } from './outcome.ts'
 import { type Moment, type Run } from './run.ts'
 import { type StatusView, statusOf } from './status.ts'
-import { type Task, isGone, latestRun } from './task.ts'
+import { type GateResult, type Task, isGone, latestRun } from './task.ts'
 import { beingRemoved } from './words.ts'
 
 /** What a reader knows apart from the facts. */
@@ -125,14 +125,7 @@ export function showView(fleet: Fleet, task: Task, clock: Clock, seen: SeenMore)
     ...taskView(fleet, task, clock, seen),
     brief: seen.brief,
     runs: task.runs.map(run => runView(task, run)),
-    gates: task.gates.map(({ gate, code, ms, since, where, tail }) => ({
-      gate,
-      code,
-      ms,
-      at: isoOf(since.at),
-      where,
-      tail,
-    })),
+    gates: task.gates.map(gateView),
     questions: task.runs.flatMap(run =>
       run.questions.map(({ id, text, choices, answer }) => ({ id, text, choices, answer: answer ?? null })),
     ),
@@ -143,6 +136,18 @@ export function showView(fleet: Fleet, task: Task, clock: Clock, seen: SeenMore)
     losses: seen.losses,
   }
 }
+
+// A gate that ended with 0 may have failed: it left changes, or something of it could not be ended.
+const gateView = ({ gate, code, reason, ms, since, where, tail }: GateResult): ShowView['gates'][number] => ({
+  gate,
+  passed: code === 0 && reason === undefined,
+  reason: reason ?? (code === 0 ? null : `exit code ${code ?? 'unknown'}`),
+  code,
+  ms,
+  at: isoOf(since.at),
+  where,
+  tail,
+})
 
 const concerns = (item: ItemView, task: Task): boolean =>
   item.task === task.name || item.blocks.includes(task.name)

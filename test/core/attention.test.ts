@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { type Fact } from '../../src/core/event.ts'
 import { answerFacts } from '../../src/core/action.ts'
 import { findItem, items } from '../../src/core/attention.ts'
-import { type Landing } from '../../src/core/outcome.ts'
+import { type Landing, type Outcome } from '../../src/core/outcome.ts'
 import { statusOf } from '../../src/core/status.ts'
 import {
   type Told,
@@ -106,6 +106,66 @@ test('an end without any change can be taken as it is', () => {
   expect(status(story)).toEqual(['failed', 'no-work', null])
   answer(story, 'one', 'accept')
   expect(status(story)).toEqual(['verifying', 'gates', null])
+})
+
+const nothing: Outcome = { is: 'no-work', denied: [], escaped: [] }
+
+test('an attempt without any change after a red gate leaves the gate as what a person must know', () => {
+  const story = told(submit(), ...workspace(), ...attempt(done('c1')), ...red('one', 'c1'))
+  story.tell(...attempt(nothing, 'one', 2))
+  expect(only(story)).toMatchObject({
+    id: 'gate:one',
+    reason: "gate 'test' failed: exited with 1, and the next attempt changed nothing",
+    evidence: [
+      { kind: 'gate', text: 'test' },
+      { kind: 'output', text: 'not ok 1' },
+      { kind: 'output', text: 'expected 2' },
+    ],
+    actions: [{ key: 'retry' }, { key: 'rm' }],
+  })
+  expect(status(story)).toEqual(['failed', 'gate', null])
+})
+
+test('an attempt without any change after a conflict leaves the conflict; after work that was ready it is told', () => {
+  const story = failing({ is: 'conflict', paths: ['a.ts'], tip: 'm1' })
+  story.tell({ kind: 'task.retried', by: 'me', ...of('one') }, ...attempt(nothing, 'one', 2))
+  expect(only(story)).toMatchObject({
+    id: 'conflict:one',
+    reason: "it conflicts with the target in 'a.ts', and the next attempt changed nothing",
+  })
+  story.tell({ kind: 'task.retried', by: 'me', ...of('one') }, ...attempt(done('c2'), 'one', 3))
+  story.tell(ready('one', 'c2'), { kind: 'task.retried', by: 'me', ...of('one') })
+  story.tell(...attempt(nothing, 'one', 4))
+  expect(only(story)).toMatchObject({ id: 'failed:one', reason: 'its agent ended without any change' })
+})
+
+const astray = { is: 'astray', commit: 'c7', on: 'feat', ahead: 2, behind: 0, dirty: false } as const
+
+test('a run that left HEAD astray is a decision; taking it names exactly that commit and looks again', () => {
+  const story = told(submit(), ...workspace(), ...attempt(astray))
+  expect(only(story)).toMatchObject({
+    id: 'decide:one',
+    reason: "its agent left its worktree on 'feat', not on its branch 'berth/one'; 2 commits only there",
+    evidence: [
+      { kind: 'commit', text: 'c7' },
+      { kind: 'branch', text: 'feat' },
+    ],
+    actions: [{ key: 'take' }, { key: 'look-again' }, { key: 'retry' }, { key: 'rm' }],
+  })
+  expect(status(story)).toEqual(['verifying', 'decide', 'person'])
+  answer(story, 'one', 'take')
+  expect(story.task().approved).toEqual([{ commit: 'c7', what: 'astray' }])
+  expect(status(story)).toEqual(['verifying', 'collecting', null])
+})
+
+test.each([
+  [{ behind: 1 }, ["git -C '/w/one' switch 'berth/one'", "git -C '/w/one' merge 'feat'"]],
+  [{ behind: 1, ahead: 0 }, ["git -C '/w/one' switch 'berth/one'"]],
+  [{ operation: 'rebase' }, ["git -C '/w/one' status"]],
+])('what a branch cannot simply take up is mended by hand: %j', (more, commands) => {
+  const item = only(told(submit(), ...workspace(), ...attempt({ ...astray, ...more })))
+  expect(item.evidence.filter(({ kind }) => kind === 'command').map(({ text }) => text)).toEqual(commands)
+  expect(item.actions.map(({ key }) => key)).toEqual(['look-again', 'retry', 'rm'])
 })
 
 test('a run that wrote outside its worktree is a trespass, with the files', () => {

@@ -5,8 +5,9 @@ import { expect, test } from 'vitest'
 import { type Clock } from '../../src/core/clock.ts'
 import { decide, isUnwanted } from '../../src/core/decide.ts'
 import { type Effect } from '../../src/core/effect.ts'
-import { type Event } from '../../src/core/event.ts'
+import { type Event, type Fact } from '../../src/core/event.ts'
 import { type Fleet, emptyFleet, replay } from '../../src/core/fleet.ts'
+import { type Landing } from '../../src/core/outcome.ts'
 import { pauseMs } from '../../src/core/recover.ts'
 import { play } from './fleets.ts'
 import { policy } from './story.ts'
@@ -372,6 +373,36 @@ test('protected paths are let pass by a landing asked for after they were shown,
   expect(keys(story)).toEqual([])
   story.tell({ kind: 'task.land-asked', by: 'me', ...of('one') })
   expect(next(story)[0]).toMatchObject({ do: 'integrate', approved: true })
+})
+
+const askedToLand: Fact = { kind: 'task.land-asked', by: 'me', ...of('one') }
+
+test.each<[string, Fact[]]>([
+  ['a red gate', red('one', 'c1')],
+  ['another attempt', []],
+])('an order to land is for the work as it then was: %s spends it', (_what, between) => {
+  const verified = [...workspace(), ...attempt(done('c1'))]
+  const story = told(submit('one', { land: 'ask' }), ...verified, askedToLand, ...between)
+  story.tell(...attempt(done('c2'), 'one', 2), ready('one', 'c2'))
+  expect(keys(story)).toEqual([])
+  story.tell(askedToLand)
+  expect(keys(story)).toEqual(['integrate:p/one'])
+})
+
+test.each<[string, Landing]>([
+  ['a conflict', { is: 'conflict', paths: ['a'], tip: 'm1' }],
+  ['a gate on the merge', { is: 'gate', gate: 'test', reason: 'exited with 1', tail: [], tip: 'm1' }],
+])('%s spends an order to land, and leaves what lands by itself', (_what, failure) => {
+  const failed: Fact = { kind: 'landing.failed', commit: 'c1', failure, ...of('one') }
+  const again: Fact = { kind: 'task.withdrawn', commit: 'c1', reason: 'HEAD moved', ...of('one') }
+  const after = (land: 'ask' | 'auto') =>
+    keys(
+      told(submit('one', { land }), ...upToReady(), askedToLand, landing(), failed, again).tell(
+        collected(done('c2')),
+        ready('one', 'c2'),
+      ),
+    )
+  expect([after('ask'), after('auto')]).toEqual([[], ['integrate:p/one']])
 })
 
 test('with admission closed begun things are finished and nothing is begun', () => {

@@ -1,6 +1,7 @@
 // The rows of `ls` and all of one task, as readers get them.
 
 import { expect, test } from 'vitest'
+import { type Fact } from '../../src/core/event.ts'
 import { clockOf, timerMs } from '../../src/core/clock.ts'
 import { isListed, runName, showView, taskView } from '../../src/core/views.ts'
 import {
@@ -158,9 +159,31 @@ test('all of one task', () => {
     runs: [
       { run: 'one.1', name: runName('one', 1), attempt: 1, state: 'collected', outcome: 'done', code: 0 },
     ],
-    gates: [{ gate: 'test', code: 1, where: 'workspace', tail: ['not ok 1', 'expected 2'] }],
+    gates: [
+      {
+        gate: 'test',
+        passed: false,
+        reason: 'exit code 1',
+        code: 1,
+        where: 'workspace',
+        tail: ['not ok 1', 'expected 2'],
+      },
+    ],
     items: [],
   })
+})
+
+test('a gate that ended with 0 and failed all the same is not shown as passed', () => {
+  const exited = red()[0] as Fact & { kind: 'gate.exited' }
+  const reason = 'it left changes in the worktree: a'
+  const story = told(submit(), ...workspace(), ...attempt(done()))
+  story.tell({ ...exited, code: 0, reason }, { ...exited, code: 0 })
+  const seen = { host: 'h', live: true, brief: '', merged: null, losses: [] }
+  const { gates } = showView(story.fleet, story.task(), story.clock, seen)
+  expect(gates.map(gate => [gate.passed, gate.reason])).toEqual([
+    [false, reason],
+    [true, null],
+  ])
 })
 
 test('a reader sees the clock of the loop; after a restart of the host it stands where it stood', () => {

@@ -1,5 +1,6 @@
 // Agents that treat their worktree in ways nobody asked for: what becomes of the task is said, and nothing is lost.
 
+import { execFileSync } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -115,14 +116,105 @@ test.each([
   expect(existsSync(join(repo, 'new')) && existsSync(join(repo, 'more'))).toBe(true)
 })
 
-test('a branch that an agent renamed away is said to be gone, and an answer that rests says how it goes on', async () => {
+test('a branch that an agent renamed away is a decision, and an answer that rests says how it goes on', async () => {
   const world = makeWorld()
   const repo = world.repository()
   const agent = 'echo x >new; git add -A; git commit -qm new; git branch -m mine'
   const ran = await world.berth(runs(agent), { cwd: repo })
-  expect([ran.code, ran.err]).toEqual([3, expect.stringContaining('its branch is gone; it was verified at ')])
+  const told = "left its worktree on 'mine', not on its branch 'berth/t'; 1 commit only there"
+  expect([ran.code, ran.err]).toEqual([3, expect.stringContaining(told)])
   const answered = await world.berth(['answer', 't', 'take'], { cwd: repo })
   expect([answered.code, answered.err]).toEqual([0, expect.stringContaining('hint: berth resume')])
+  await world.berth(['resume'], { cwd: repo })
+  await until('it to land', async () => (await world.task(repo, 't')).status === 'landed')
+  expect(world.git(repo, 'show', 'main:new')).toBe('x\n')
+})
+
+const commit = (file: string): string => `echo x >${file}; git add -A; git commit -qm ${file}`
+
+test.each([
+  ['a branch of its own', 'git switch -qc feat', "on 'feat'"],
+  ['no branch at all', 'git checkout -q --detach', 'at the detached commit '],
+])('work that an agent left on %s is a decision, and is taken up whole', async (_where, leave, told) => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const agent = `${commit('one')}; ${leave}; ${commit('two')}; echo more >three`
+  const ran = await world.berth([...runs(agent), '--gate', 'test -e three'], { cwd: repo })
+  expect([ran.code, ran.err]).toEqual([3, expect.stringContaining(`left its worktree ${told}`)])
+  const [item] = await world.items(repo)
+  const worktree = (await world.task(repo, 't')).worktree ?? ''
+  const head = world.git(worktree, 'rev-parse', 'HEAD').trim()
+  expect([item?.kind, item?.evidence[0]]).toEqual(['decide', { kind: 'commit', text: head }])
+  expect(item?.reason).toContain(
+    "not on its branch 'berth/t'; 1 commit only there; changes that are not committed",
+  )
+  expect(item?.actions.map(({ key }) => key)).toEqual(['take', 'look-again', 'retry', 'rm'])
+  await world.berth(['resume'], { cwd: repo })
+  expect((await world.berth(['answer', item?.id ?? '', 'take'], { cwd: repo })).code).toBe(0)
+  await until('it to land', async () => (await world.task(repo, 't')).status === 'landed')
+  expect(world.git(repo, 'ls-tree', '--name-only', 'main')).toBe('app.txt\none\nthree\ntwo\n')
+})
+
+test('a branch that is ahead of where its agent left the worktree is not given up: a person goes back to it', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const agent = `${commit('one')}; git switch -qc other HEAD~1; ${commit('two')}`
+  const ran = await world.berth(runs(agent), { cwd: repo })
+  expect([ran.code, ran.err]).toEqual([
+    3,
+    expect.stringContaining("1 commit only there; 1 commit only on 'berth/t'"),
+  ])
+  const [item] = await world.items(repo)
+  expect(item?.actions.map(({ key }) => key)).toEqual(['look-again', 'retry', 'rm'])
+  const commands = item?.evidence.filter(({ kind }) => kind === 'command').map(({ text }) => text) ?? []
+  world.git(repo, 'config', 'core.editor', 'true')
+  for (const command of commands) execFileSync('sh', ['-c', command], { env: world.env, stdio: 'pipe' })
+  await world.berth(['resume'], { cwd: repo })
+  await world.berth(['answer', 't', 'look-again'], { cwd: repo })
+  await until('it to land', async () => (await world.task(repo, 't')).status === 'landed')
+  expect(world.git(repo, 'ls-tree', '--name-only', 'main')).toBe('app.txt\none\ntwo\n')
+})
+
+test('a rebase that an agent left unfinished is a decision that names it', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const agent = `${commit('one')}; ${commit('two')}; GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -qi HEAD~1`
+  const ran = await world.berth(runs(agent), { cwd: repo })
+  expect([ran.code, ran.err]).toEqual([3, expect.stringContaining('a rebase is not finished')])
+  const [item] = await world.items(repo)
+  expect(item?.actions.map(({ key }) => key)).toEqual(['look-again', 'retry', 'rm'])
+})
+
+test('a detached worktree that stands where its branch does is put back on it, and lands', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const ran = await world.berth(runs(`${commit('one')}; git checkout -q --detach`), { cwd: repo })
+  expect([ran.code, ran.err]).toEqual([0, expect.stringContaining('landed')])
+})
+
+test.each([
+  ['an empty commit', 'git commit -q --allow-empty -m nothing'],
+  ['a commit that it reverted', `${commit('one')}; git revert -n HEAD; git commit -qm back`],
+])('%s is no work, and is accepted by a person as it is', async (_what, agent) => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const ran = await world.berth(runs(agent), { cwd: repo })
+  expect([ran.code, (await world.task(repo, 't')).reasonCode]).toEqual([1, 'no-work'])
+  await world.berth(['resume'], { cwd: repo })
+  await world.berth(['answer', 't', 'accept'], { cwd: repo })
+  await until('it to land', async () => (await world.task(repo, 't')).status === 'landed')
+})
+
+test.each([
+  ['its task needs no change', 'changes: optional', ''],
+  ['it reports so', 'changes: required', 'berth report done "nothing to do"'],
+])('an empty commit is done when %s', async (_when, field, report) => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const agent = `git commit -q --allow-empty -m nothing; ${report}`
+  const file = world.write(`${world.dir}/tasks.md`, `## t: do it\n${field}\ncommand: ${agent}\n\nDo it.\n`)
+  const ran = await world.berth(['run', '--land', 'auto', '-f', file], { cwd: repo })
+  expect([ran.code, ran.err]).toEqual([0, expect.stringContaining('landed')])
 })
 
 test('work that was committed before its agent was cut off is done when the next attempt has nothing to add', async () => {

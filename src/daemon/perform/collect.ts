@@ -7,9 +7,9 @@ import { type Fact } from '../../core/event.ts'
 import { type Outcome, type RunEnd } from '../../core/outcome.ts'
 import { type Run } from '../../core/run.ts'
 import { type Task } from '../../core/task.ts'
-import { type Changes, changesBetween, changesSince } from '../../git/changes.ts'
+import { type ChangedPath, type Changes, changesBetween, changesSince } from '../../git/changes.ts'
 import { commitLeft, type Withheld } from '../../git/commit.ts'
-import { type Git, inDirectory } from '../../git/git.ts'
+import { type Git, git, inDirectory } from '../../git/git.ts'
 import { operationInProgress } from '../../git/gitdir.ts'
 import { type Unnamed, unnamedLinks } from '../../git/links.ts'
 import { platform } from '../../platform/platform.ts'
@@ -17,13 +17,23 @@ import { readLedger } from '../../workspace/copies.ts'
 import { identityOf } from '../../workspace/environment.ts'
 import { type Site, type Voice, workspaceMark } from '../../workspace/site.ts'
 import { markerOf, type OfRun, type Shell } from '../shell.ts'
+import { strayOutcome } from './astray.ts'
 import { escapedPaths } from './escaped.ts'
 import { runOf, secretsOf, siteOf } from './site.ts'
 import { workFacts } from './work.ts'
 
 const treeLimits = { graceMs: 2_000, limitMs: 20_000 }
 
-export type Ground = { shell: Shell; site: Site; record: Task; run: Run; of: OfRun; path: string }
+export type Ground = {
+  shell: Shell
+  site: Site
+  record: Task
+  run: Run
+  of: OfRun
+  path: string
+  /** Where the work of all attempts began. */
+  begun: string
+}
 export type Counted = Changes & { is: 'changes' }
 
 export async function performCollect(
@@ -43,10 +53,11 @@ export async function performCollect(
         outcome: { is: 'unknown', step: 'collect', reason: 'its workspace is gone' },
       },
     ]
-  const ground: Ground = { shell, site, record, run, of, path: record.workspace.path }
+  const { path, base: begun } = record.workspace
+  const ground: Ground = { shell, site, record, run, of, path, begun }
   const left = await endTree(ground)
   if (left !== undefined) return [collected(of, { is: 'unknown', step: 'kill', reason: left })]
-  const base = run.base ?? record.workspace.base
+  const base = run.base ?? begun
   const worktree = inDirectory(site.repo, ground.path)
   const changes = await changesSince(worktree, base, { signal: voice.signal })
   if (voice.signal.aborted) return []
@@ -119,19 +130,22 @@ async function afterBad(
 
 async function afterGood(ground: Ground, changes: Counted, base: string, denied: string[]): Promise<Outcome> {
   const worktree = inDirectory(ground.site.repo, ground.path)
-  if (!hasWork(changes)) {
-    const finished = await finishedBefore(ground, worktree)
-    return finished ?? { is: 'no-work', denied, escaped: await escapedPaths(ground) }
-  }
+  const astray = await strayOutcome(ground, changes)
+  if (astray !== undefined) return astray
+  if (!hasWork(changes)) return afterNothing(ground, changes.head, base, denied)
   const left = changes.dirty
     ? await commitRest(ground, changes)
     : { commit: changes.head, files: 0, withheld: [] }
   const counted = left.files > 0 ? await changesSince(worktree, base) : changes
   if (counted.is === 'unknown') return { is: 'unknown', step: 'changes', reason: counted.reason }
-  if (left.commit === base && left.withheld.length === 0)
-    return { is: 'no-work', denied, escaped: await escapedPaths(ground) }
-  const isExact = base === wholeBase(ground) && left.withheld.length === 0
-  const links = await strayLinks(ground, left.commit, isExact ? counted : undefined)
+  const isWhole = base === ground.begun && left.withheld.length === 0
+  const whole = await wholeChanges(ground, left.commit, isWhole ? counted : undefined)
+  if (whole.is === 'unknown') return { is: 'unknown', step: 'changes', reason: whole.reason }
+  // Commits that add up to nothing are no work, and neither is taking back all that there was. A merge always is.
+  const isNothing = left.commit === base || counted.files === 0 || whole.paths.length === 0
+  if (isNothing && left.withheld.length === 0 && !(await hasMerge(worktree, base, left.commit)))
+    return afterNothing(ground, left.commit, base, denied)
+  const links = await strayLinks(ground, left.commit, whole.paths)
   if (links.is === 'unknown') return { is: 'unknown', step: 'changes', reason: links.reason }
   const { files, insertions, deletions, commits } = counted
   return {
@@ -143,22 +157,38 @@ async function afterGood(ground: Ground, changes: Counted, base: string, denied:
   }
 }
 
-/**
- * Links that the task's commits add or change and that their `.gitmodules` does not name, as `git add -A` makes of a
- * repository inside. `known`: what differs, where that is exactly what is committed since the workspace began.
- */
-async function strayLinks(ground: Ground, commit: string, known?: Counted): Promise<Unnamed> {
-  const worktree = inDirectory(ground.site.repo, ground.path)
-  const base = wholeBase(ground)
-  const between = known ?? (base === undefined ? undefined : await changesBetween(worktree, base, commit))
-  if (between?.is === 'unknown') return between
-  const links = between?.paths.filter(({ link }) => link).map(({ path: at }) => at) ?? []
-  return unnamedLinks(worktree, links, commit)
+async function afterNothing(ground: Ground, head: string, base: string, denied: string[]): Promise<Outcome> {
+  const finished = await finishedBefore(ground)
+  if (finished !== undefined) return finished
+  const moved = head === base ? {} : { commit: head }
+  return { is: 'no-work', denied, escaped: await escapedPaths(ground), ...moved }
 }
 
-/** Where the work of all attempts began. */
-const wholeBase = ({ record }: Ground): string | undefined =>
-  record.workspace?.phase === 'ready' ? record.workspace.base : undefined
+async function hasMerge(worktree: Git, from: string, to: string): Promise<boolean> {
+  const found = await git(worktree, ['rev-list', '--merges', '--max-count=1', `${from}..${to}`])
+  return found.code !== 0 || found.out.length > 0
+}
+
+type Paths = { is: 'paths'; paths: ChangedPath[] }
+
+/** What is committed since the workspace began. `known`: what differs, where that is exactly this. */
+async function wholeChanges(
+  ground: Ground,
+  commit: string,
+  known?: Counted,
+): Promise<Paths | { is: 'unknown'; reason: string }> {
+  if (known !== undefined) return { is: 'paths', paths: known.paths }
+  return changesBetween(inDirectory(ground.site.repo, ground.path), ground.begun, commit)
+}
+
+/**
+ * Links that the task's commits add or change and that their `.gitmodules` does not name, as `git add -A` makes of a
+ * repository inside.
+ */
+function strayLinks(ground: Ground, commit: string, paths: ChangedPath[]): Promise<Unnamed> {
+  const links = paths.filter(({ link }) => link).map(({ path }) => path)
+  return unnamedLinks(inDirectory(ground.site.repo, ground.path), links, commit)
+}
 
 const asWithheld = (path: string): Withheld => ({ path, why: 'nested', committed: true })
 
@@ -166,14 +196,14 @@ const asWithheld = (path: string): Withheld => ({ path, why: 'nested', committed
  * An attempt that had nothing to add to what the attempts before it committed, none of which came to a good end: the
  * work is whole, and was only cut off before that could be said.
  */
-async function finishedBefore(ground: Ground, worktree: Git): Promise<Outcome | undefined> {
+async function finishedBefore(ground: Ground): Promise<Outcome | undefined> {
   const { record, run } = ground
   const earlier = record.runs.filter(({ id }) => id !== run.id)
   const isDone = ({ state }: Run): boolean => state.phase === 'collected' && state.outcome.is === 'done'
-  if (earlier.length === 0 || earlier.some(isDone) || record.workspace?.phase !== 'ready') return undefined
-  const whole = await changesSince(worktree, record.workspace.base)
+  if (earlier.length === 0 || earlier.some(isDone)) return undefined
+  const whole = await changesSince(inDirectory(ground.site.repo, ground.path), ground.begun)
   if (whole.is === 'unknown' || whole.commits === 0 || whole.files === 0) return undefined
-  const links = await strayLinks(ground, whole.head, whole)
+  const links = await strayLinks(ground, whole.head, whole.paths)
   if (links.is === 'unknown') return { is: 'unknown', step: 'changes', reason: links.reason }
   const { files, insertions, deletions, commits } = whole
   return {
