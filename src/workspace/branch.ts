@@ -3,6 +3,7 @@
 import { type BranchFate, type Fact, type Loss, type TaskName, type TeardownMode } from '../core/event.ts'
 import { deleteBranch, tipOf } from '../git/branch.ts'
 import { git } from '../git/git.ts'
+import { type WorktreeEntry } from '../git/list.ts'
 import { type Merged } from '../git/merged.ts'
 import { savedPrefix } from '../git/saved.ts'
 import { type Asked, holdsNothing, integrated } from './keep.ts'
@@ -11,11 +12,13 @@ import { type Site, type WorkspaceRecord } from './site.ts'
 export type BranchRequest = {
   task: TaskName
   mode: TeardownMode
-  workspace: WorkspaceRecord
+  workspace: Pick<WorkspaceRecord, 'branch' | 'base' | 'path'>
   target: string
   /** The last commit that Berth recorded for it: at another tip it is never deleted. */
   commit?: string
   asked?: Asked
+  /** As git lists them, where that is known: a branch that is checked out in another stays. */
+  worktrees?: readonly WorktreeEntry[]
 }
 
 /**
@@ -68,7 +71,11 @@ async function whyKept(
   site: Site,
   request: BranchRequest & { tip: string; merged: Merged },
 ): Promise<Why | undefined> {
-  const { task, mode, tip, merged, target } = request
+  const { task, mode, tip, merged, target, workspace } = request
+  const user = request.worktrees?.find(
+    each => each.branch === workspace.branch && each.path !== workspace.path,
+  )
+  if (user !== undefined) return { reason: `it is checked out in '${user.path}'`, hint: 'git worktree list' }
   if (holdsNothing(merged))
     return mode.discard && !mode.branch
       ? { reason: "'--discard' keeps it", hint: `berth rm ${task} --branch` }

@@ -44,7 +44,7 @@ export async function takeInventory(
 /** Whether the commit's content is in the target; unknown where there is nothing to ask with. */
 export async function integrated(
   site: Site,
-  request: { tip: string | null; workspace: WorkspaceRecord; target: string; asked?: Asked },
+  request: { tip: string | null; workspace: Pick<WorkspaceRecord, 'base'>; target: string; asked?: Asked },
 ): Promise<Merged> {
   const { tip, workspace, target, asked } = request
   const unknown: Merged = { is: false, rule: 'unknown', commits: 0 }
@@ -165,34 +165,31 @@ export async function lossesOfEntry(site: Site, entryDir: string): Promise<Loss[
   return [...loss('staged', staged), ...loss('commits', commits)]
 }
 
-/**
- * Commits that only the reflog of such an entry names are kept without asking, as parents of one commit under
- * `refs/berth/saved` (decision 6). Why not, if not.
- */
-export async function keepReflog(
+/** Commits that only the reflog of such an entry names: they are kept without asking (decision 6). */
+export async function commitsOfReflog(
   site: Site,
-  request: { task: TaskName; entryDir: string; why: string },
-  onFact: (fact: Fact) => Promise<void>,
-): Promise<string | undefined> {
-  const { task, entryDir, why } = request
+  entryDir: string,
+): Promise<{ is: 'commits'; commits: string[] } | { is: 'unknown'; reason: string }> {
   const text = await readFile(join(entryDir, 'logs', 'HEAD'), 'utf8').catch(() => '')
   const named = [...new Set(text.split('\n').flatMap(row => /^\S+ ([0-9a-f]{40,64}) /.exec(row)?.[1] ?? []))]
-  if (named.length === 0) return undefined
+  if (named.length === 0) return { is: 'commits', commits: [] }
   const args = ['rev-list', '--ignore-missing', '--max-count=1000', ...named.slice(-500), ...heldNowhere]
   const found = await git(site.repo, args)
-  if (found.code !== 0) return gitReason(found)
-  const commits = found.out.toString('utf8').split('\n').filter(Boolean)
-  if (commits.length === 0) return undefined
-  return keepCommits(site, { task, commits, why }, onFact)
+  if (found.code !== 0) return { is: 'unknown', reason: gitReason(found) }
+  return { is: 'commits', commits: found.out.toString('utf8').split('\n').filter(Boolean) }
 }
 
-/** Commits become parents of one commit under `refs/berth/saved`, with the first one's tree. Why not, if not. */
+/**
+ * Commits become parents of one commit under `refs/berth/saved`, with the first one's tree. No commits are no failure.
+ * Why not, if not.
+ */
 export async function keepCommits(
   site: Site,
   request: { task: TaskName; commits: string[]; why: string },
   onFact: (fact: Fact) => Promise<void>,
 ): Promise<string | undefined> {
   const { task, commits, why } = request
+  if (commits.length === 0) return undefined
   const time = stampOf(site.now())
   const identity = identityOf(task)
   const env = {

@@ -2,15 +2,16 @@
 
 import { lstat, readdir, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type TaskName, type TeardownMode } from '../core/event.ts'
+import { type BranchFate, type Fact, type TaskName, type TeardownMode } from '../core/event.ts'
 import { deleteBranch } from '../git/branch.ts'
 import { type Git, git, ok, reasonOf as gitReason } from '../git/git.ts'
-import { entryDirOf, listWorktrees } from '../git/list.ts'
-import { mergedness } from '../git/merged.ts'
-import { listSaved, savedPrefix } from '../git/saved.ts'
+import { entryDirOf, listWorktrees, type WorktreeEntry } from '../git/list.ts'
 import { unregister } from '../git/unregister.ts'
+import { savedPrefix } from '../git/saved.ts'
 import { platform } from '../platform/platform.ts'
 import { emptyTrash, leftSentence, moveAside, trashFor } from './aside.ts'
+import { type BranchRequest, fateOfBranch } from './branch.ts'
+import { foresee } from './judge.ts'
 import { integrationPath, integrationRecord, integrationTask } from './mergespace.ts'
 import {
   ledgerOf,
@@ -18,47 +19,79 @@ import {
   reasonOf,
   trashOf,
   workspaceMark,
-  type RunRecord,
   type Site,
   type Voice,
   type WorkspaceRecord,
 } from './site.ts'
-import { teardown } from './teardown.ts'
+import { teardown, type TeardownInput } from './teardown.ts'
 import { removeTree } from './walker.ts'
 
-export type PurgeRecord = WorkspaceRecord & {
-  task: TaskName
-  runs: RunRecord[]
-  commit?: string
-  target: string
-}
+export type PurgeRecord = WorkspaceRecord &
+  Pick<TeardownInput, 'task' | 'runs' | 'commit' | 'target' | 'trash' | 'secrets'>
 
 export type PurgeAnswer = { would: string[]; removed: string[]; kept: { what: string; reason: string }[] }
 
+export type PurgeOptions = {
+  yes: boolean
+  /** Short name; empty keeps every branch. */
+  target?: string
+  /** Folders of what was said and recorded in runs, by task. */
+  outputs?: { task: TaskName; dirs: string[] }[]
+}
+
 /**
- * Without `yes` it only lists. What would lose work is kept, and said: workspaces with work in them, branches whose
- * content is not in the target, saved work. `target`: short name; empty keeps every branch.
+ * Without `yes` it only lists, and the list is what `yes` does: each thing has one answer to why it stays. What would
+ * lose work is kept, and said: workspaces with work in them, branches whose content is not in the target, saved work.
  */
 export async function purge(
   site: Site,
   records: PurgeRecord[],
-  options: { yes: boolean; target?: string },
+  options: PurgeOptions,
   voice: Voice,
 ): Promise<PurgeAnswer> {
   const answer: PurgeAnswer = { would: [], removed: [], kept: [] }
   const target =
     options.target ?? records.find(record => record.target !== '')?.target ?? site.policy.target ?? ''
-  const work: Work = { site, voice, yes: options.yes, answer, target }
+  const list = await listWorktrees(site.repo)
+  const work: Work = {
+    site,
+    voice,
+    yes: options.yes,
+    answer,
+    target,
+    worktrees: list.is === 'list' ? list.entries : [],
+    paths: new Set(),
+    branches: new Set(),
+    stays: new Set(),
+    new: new Set(),
+  }
   for (const record of records) await purgeTask(work, record)
   await purgeIntegration(work)
-  await purgeTrash(work)
+  await purgeTrash(work, new Set(records.map(({ task }) => task)))
   await purgeBranches(work, new Set(records.map(({ branch }) => branch)))
   await purgeRefs(work)
+  await purgeOutputs(work, options.outputs ?? [])
   await purgeState(work)
   return answer
 }
 
-type Work = { site: Site; voice: Voice; yes: boolean; answer: PurgeAnswer; target: string }
+type Work = {
+  site: Site
+  voice: Voice
+  yes: boolean
+  answer: PurgeAnswer
+  target: string
+  /** As git lists them at the beginning. */
+  worktrees: readonly WorktreeEntry[]
+  /** Of worktrees that go, or have gone. */
+  paths: Set<string>
+  /** That go, or have gone. */
+  branches: Set<string>
+  /** Tasks whose workspace is kept. */
+  stays: Set<TaskName>
+  /** Refs of work that this call saved. */
+  new: Set<string>
+}
 
 const mode: TeardownMode = {
   save: false,
@@ -70,28 +103,66 @@ const mode: TeardownMode = {
 }
 const deleteMs = 120_000
 
-/** One thing: listed, or removed, or kept with the reason that `act` gives. */
-async function each(work: Work, what: string, act: () => Promise<string | undefined>): Promise<void> {
-  if (!work.yes) {
-    work.answer.would.push(what)
-    return
-  }
-  const reason = await act().catch(reasonOf)
-  if (reason === undefined) work.answer.removed.push(what)
-  else work.answer.kept.push({ what, reason })
+/** Why it stays, asked for the list and before the deed; `remove` may still find a reason of its own. */
+type Thing = { stays?: () => Promise<string | undefined>; remove: () => Promise<string | undefined> }
+
+/** One thing: listed, or removed, or kept with its reason. */
+async function each(work: Work, what: string, { stays, remove }: Thing): Promise<void> {
+  const why = async () => (await stays?.()) ?? (work.yes ? await remove() : undefined)
+  const reason = await why().catch(reasonOf)
+  if (reason !== undefined) work.answer.kept.push({ what, reason })
+  else if (work.yes) work.answer.removed.push(what)
+  else work.answer.would.push(what)
 }
 
+/** The workspace with its branch, as `teardown` does it, or as it would. */
 async function purgeTask(work: Work, record: PurgeRecord): Promise<void> {
-  const { site, voice } = work
-  await each(work, `workspace '${record.path}' of task '${record.task}'`, async () => {
-    const facts = await teardown({ ...site, ...record, mode, workspace: record }, voice)
-    for (const fact of facts) {
-      await voice.onFact(fact)
-      if (fact.kind === 'teardown.refused') return fact.reason
-      if (fact.kind === 'workspace.stuck') return `${fact.step}: ${fact.reason}`
-    }
-    return undefined
-  })
+  const { site, voice, yes, answer } = work
+  const { task, path } = record
+  const input = { ...site, ...record, mode, workspace: record }
+  const ends: Ending = yes ? await takeDown(input, voice) : await foreseen(input)
+  const what = `workspace '${path}' of task '${task}'`
+  const done = yes ? answer.removed : answer.would
+  if (ends.kept !== undefined) {
+    work.stays.add(task)
+    answer.kept.push({ what, reason: ends.kept })
+  } else {
+    work.paths.add(path)
+    done.push(what)
+  }
+  const { branch: fate } = ends
+  if (fate?.is === 'goes') {
+    work.branches.add(fate.branch)
+    done.push(`branch '${fate.branch}'`)
+  }
+  if (fate?.is === 'kept') answer.kept.push({ what: `branch '${fate.branch}'`, reason: fate.reason })
+  if (ends.saved) answer.kept.push({ what: `saved work of '${task}', from its reflog`, reason: heldWork })
+  if (ends.ref !== undefined) work.new.add(ends.ref)
+}
+
+/** `saved`: commits that only its reflog names become saved work. */
+type Ending = { kept?: string; branch?: BranchFate; saved: boolean; ref?: string }
+
+const heldWork = "it holds saved work: 'berth saved rm' removes it"
+
+async function foreseen(input: TeardownInput): Promise<Ending> {
+  const end = await foresee(input)
+  if (end.is === 'refused') return { kept: end.refusal.reason, saved: false }
+  return { saved: end.quiet > 0, ...(end.branch === undefined ? {} : { branch: end.branch }) }
+}
+
+async function takeDown(input: TeardownInput, voice: Voice): Promise<Ending> {
+  const ending: Ending = { saved: false }
+  const hear = async (fact: Fact): Promise<void> => {
+    await voice.onFact(fact)
+    if (fact.kind === 'work.saved') Object.assign(ending, { saved: true, ref: fact.ref })
+    if (fact.kind === 'branch.deleted') ending.branch = { ...fact, is: 'goes' }
+    if (fact.kind === 'branch.kept') ending.branch = { ...fact, is: 'kept' }
+    if (fact.kind === 'teardown.refused') ending.kept = fact.reason
+    if (fact.kind === 'workspace.stuck') ending.kept = `${fact.step}: ${fact.reason}`
+  }
+  for (const fact of await teardown(input, { ...voice, onFact: hear })) await hear(fact)
+  return ending
 }
 
 /** Berth's own: nothing in it is work. */
@@ -100,10 +171,14 @@ async function purgeIntegration(work: Work): Promise<void> {
   const path = integrationPath(site)
   const entryDir = await entryDirOf(site.repo, path)
   if (entryDir === undefined && (await lstat(path).catch(() => undefined)) === undefined) return
-  await each(work, `integration workspace '${path}'`, async () => {
+  const stays = async (): Promise<string | undefined> => {
     const found = entryDir === undefined ? undefined : await readMarker(entryDir)
     if (found !== undefined && (found.is !== 'marker' || found.marker.stateId !== site.stateId))
       return "it does not bear Berth's mark"
+    work.paths.add(path)
+    return undefined
+  }
+  const remove = async (): Promise<string | undefined> => {
     const ended = await platform.endTree(
       { marker: workspaceMark(site, integrationTask) },
       { graceMs: 1_000, limitMs: 20_000 },
@@ -118,11 +193,12 @@ async function purgeIntegration(work: Work): Promise<void> {
     if (gone.is === 'left') return leftSentence(gone)
     await rmdir(dirname(path)).catch(() => undefined)
     return undefined
-  })
+  }
+  await each(work, `integration workspace '${path}'`, { stays, remove })
 }
 
 /** What removals of this Berth left in the trash; another Berth's stays, and so does what bears no mark. */
-async function purgeTrash(work: Work): Promise<void> {
+async function purgeTrash(work: Work, ofTasks: Set<TaskName>): Promise<void> {
   const { site } = work
   const root = site.policy.root
   const names = await readdir(trashOf(root)).catch(() => [])
@@ -132,13 +208,16 @@ async function purgeTrash(work: Work): Promise<void> {
     if (
       found.is !== 'marker' ||
       found.marker.stateId !== site.stateId ||
-      found.marker.project !== site.project
+      found.marker.project !== site.project ||
+      // Part of its workspace, which has its own line.
+      ofTasks.has(found.marker.task)
     )
       continue
-    await each(work, `trash '${dir}'`, async () => {
+    const remove = async (): Promise<string | undefined> => {
       const gone = await emptyTrash({ root, dir, entry: `${dir}.git` }, deleteMs)
       return gone.is === 'left' ? leftSentence(gone) : undefined
-    })
+    }
+    await each(work, `trash '${dir}'`, { remove })
   }
   if (!work.yes) return
   // Only where nothing is left in them.
@@ -148,50 +227,80 @@ async function purgeTrash(work: Work): Promise<void> {
 
 /** Branches under the prefix that no workspace has: only those whose content is in the target. */
 async function purgeBranches(work: Work, ofTasks: Set<string>): Promise<void> {
-  const { site, target } = work
+  const { site, target, worktrees } = work
   const prefix = site.policy.branchPrefix
   const rows = await refs(site.repo, `refs/heads/${prefix.endsWith('/') ? prefix : `${prefix}*`}`)
   for (const { ref, commit } of rows) {
     const branch = ref.slice('refs/heads/'.length)
     if (ofTasks.has(branch)) continue
-    await each(work, `branch '${branch}'`, async () => {
-      if (target === '') return 'it is not known what the target is'
-      const merged = await mergedness(site.repo, { commit, target: `refs/heads/${target}` })
-      if (!merged.is && merged.rule !== 'empty') return `its content is not in '${target}' (${merged.rule})`
+    const request: BranchRequest = { task: branch, mode, workspace: { branch, path: '' }, target, worktrees }
+    const stays = async (): Promise<string | undefined> => {
+      const fate = await fateOfBranch(site, request)
+      if (fate?.is === 'kept') return fate.reason
+      work.branches.add(branch)
+      return undefined
+    }
+    const remove = async (): Promise<string | undefined> => {
       const deleted = await deleteBranch(site.repo, { branch, commit })
       return deleted.is === 'kept' ? deleted.reason : undefined
-    })
+    }
+    await each(work, `branch '${branch}'`, { stays, remove })
   }
 }
 
 async function purgeRefs(work: Work): Promise<void> {
   const { repo } = work.site
-  const saved = new Set((await listSaved(repo)).map(({ ref }) => ref))
   for (const { ref, commit } of await refs(repo, 'refs/berth/')) {
-    await each(work, `ref '${ref}'`, async () => {
-      const reason =
-        saved.has(ref) || ref.startsWith(savedPrefix) ? await whySavedStays(repo, ref) : undefined
-      if (reason !== undefined) return reason
+    if (work.new.has(ref)) continue
+    const stays = async (): Promise<string | undefined> =>
+      ref.startsWith(savedPrefix) ? whySavedStays(repo, ref, work.branches) : undefined
+    const remove = async (): Promise<string | undefined> => {
       const result = await git(repo, ['update-ref', '-d', ref, commit], { lockMs: 5_000 })
       return result.code === 0 ? undefined : gitReason(result)
-    })
+    }
+    await each(work, `ref '${ref}'`, { stays, remove })
   }
 }
 
-async function whySavedStays(repo: Git, ref: string): Promise<string | undefined> {
-  const only = await git(repo, ['rev-list', '--count', ref, '--not', '--branches', '--remotes', '--tags'])
+/** Unless what stays holds it too. */
+async function whySavedStays(repo: Git, ref: string, going: Set<string>): Promise<string | undefined> {
+  const without = [...going].map(branch => `--exclude=${branch}`)
+  const held = ['--not', ...without, '--branches', '--remotes', '--tags']
+  const only = await git(repo, ['rev-list', '--count', ref, ...held])
   if (only.code !== 0) return gitReason(only)
-  return only.out.toString('utf8').trim() === '0'
-    ? undefined
-    : "it holds saved work: 'berth saved rm' removes it"
+  return only.out.toString('utf8').trim() === '0' ? undefined : heldWork
 }
+
+/** Output, exit records and transcripts; of tasks that are kept they stay. */
+async function purgeOutputs(work: Work, outputs: { task: TaskName; dirs: string[] }[]): Promise<void> {
+  const { state } = work.site
+  const dirs = outputs.filter(({ task }) => !work.stays.has(task)).flatMap(each => each.dirs)
+  const there: string[] = []
+  for (const dir of new Set(dirs)) if (await lstat(dir).catch(() => undefined)) there.push(dir)
+  if (there.length === 0) return
+  const remove = async (): Promise<string | undefined> => {
+    for (const dir of there) {
+      const gone = await removeTree(dir, limits(state.runs))
+      if (gone.is === 'left') return leftSentence(gone)
+    }
+    return undefined
+  }
+  await each(work, `output of runs, setup and gates (${there.length} folders)`, { remove })
+}
+
+const limits = (under: string) => ({
+  under,
+  budgetMs: deleteMs,
+  clock: () => platform.monotonicMs(),
+  windows: platform.name === 'windows',
+})
 
 /** Of this project in the state directory: what still belongs to something kept stays. */
 async function purgeState(work: Work): Promise<void> {
   const { site, answer } = work
   const { state, project } = site
-  const keepsSaved = answer.kept.some(({ what }) => what.startsWith("ref '"))
-  const keepsTasks = answer.kept.some(({ what }) => what.startsWith('workspace '))
+  const keepsSaved = answer.kept.some(({ what }) => /^(ref|saved work) /.test(what))
+  const keepsTasks = work.stays.size > 0
   const places = [
     ...(keepsTasks
       ? []
@@ -205,15 +314,11 @@ async function purgeState(work: Work): Promise<void> {
   ]
   for (const path of places) {
     if ((await lstat(path).catch(() => undefined)) === undefined) continue
-    await each(work, `'${path}'`, async () => {
-      const gone = await removeTree(path, {
-        under: state.dir,
-        budgetMs: deleteMs,
-        clock: () => platform.monotonicMs(),
-        windows: platform.name === 'windows',
-      })
+    const remove = async (): Promise<string | undefined> => {
+      const gone = await removeTree(path, limits(state.dir))
       return gone.is === 'left' ? leftSentence(gone) : undefined
-    })
+    }
+    await each(work, `'${path}'`, { remove })
   }
   await purgeCommonDir(work)
 }
@@ -223,25 +328,24 @@ async function purgeCommonDir(work: Work): Promise<void> {
   const { repo, stateId } = work.site
   const dir = join(repo.commonDir, 'berth')
   if ((await lstat(dir).catch(() => undefined)) === undefined) return
-  await each(work, `'${dir}'`, async () => {
+  const stays = async (): Promise<string | undefined> => {
     const list = await listWorktrees(repo)
     if (list.is === 'unknown') return list.reason
     for (const entry of list.entries.filter(({ main }) => !main)) {
       const entryDir = await entryDirOf(repo, entry.path)
       const found = entryDir === undefined ? undefined : await readMarker(entryDir)
-      if (found?.is === 'marker')
-        return found.marker.stateId === stateId
-          ? `'${entry.path}' is kept`
-          : `another Berth works here ('${entry.path}')`
+      if (found?.is !== 'marker' || work.paths.has(found.marker.path)) continue
+      return found.marker.stateId === stateId
+        ? `'${entry.path}' is kept`
+        : `another Berth works here ('${entry.path}')`
     }
-    const gone = await removeTree(dir, {
-      under: repo.commonDir,
-      budgetMs: deleteMs,
-      clock: () => platform.monotonicMs(),
-      windows: platform.name === 'windows',
-    })
+    return undefined
+  }
+  const remove = async (): Promise<string | undefined> => {
+    const gone = await removeTree(dir, limits(repo.commonDir))
     return gone.is === 'left' ? leftSentence(gone) : undefined
-  })
+  }
+  await each(work, `'${dir}'`, { stays, remove })
 }
 
 async function refs(repo: Git, pattern: string): Promise<{ ref: string; commit: string }[]> {

@@ -1,29 +1,18 @@
 // Removing a workspace: ten steps, each recorded and verified, each safe to do twice (docs/what-it-deletes.md).
 
-import { lstat } from 'node:fs/promises'
-import { type Fact, type Holder, type Leaves, type Loss, type TeardownStep } from '../core/event.ts'
+import { type Fact, type Holder, type Leaves, type TeardownStep } from '../core/event.ts'
 import { entryAt, listWorktrees } from '../git/list.ts'
 import { stashesOf } from '../git/stash.ts'
 import { unregister } from '../git/unregister.ts'
 import { platform } from '../platform/platform.ts'
 import { connect } from '../process/link.ts'
-import { emptyTrash, leftSentence, moveAside, recordedTrash, type Trash, trashFor } from './aside.ts'
+import { emptyTrash, leftSentence, moveAside, type Trash } from './aside.ts'
 import { fateOfBranch, lossesOfBranch, removeBranch } from './branch.ts'
 import { identityOf } from './environment.ts'
 import { endAll, lookAround, type Occupied, treeOf } from './holders.ts'
-import { keepCommits, keepReflog, lossesOfEntry, saveInventory } from './keep.ts'
-import {
-  type Found,
-  findOnDisk,
-  judgeFound,
-  pointsHere,
-  refusalByHolders,
-  refusalByLoss,
-  refusalByUse,
-  type Refusal,
-  rmCommand,
-  sayLoss,
-} from './refuse.ts'
+import { isThere, judge, type Judged } from './judge.ts'
+import { keepCommits, saveInventory } from './keep.ts'
+import { type Found, refusalByHolders, refusalByLoss, rmCommand, sayLoss } from './refuse.ts'
 import { release } from './release.ts'
 import {
   beginWork,
@@ -37,7 +26,7 @@ import {
   type Work,
 } from './removal.ts'
 import { holdersFrom, reasonOf, type Voice } from './site.ts'
-import { branchRequest, glance, lookAhead, lostEntry, type Stock, takeStock } from './view.ts'
+import { branchRequest, type Stock, takeStock } from './view.ts'
 
 export type { TeardownInput }
 
@@ -61,47 +50,6 @@ export async function teardown(input: TeardownInput, voice: Voice): Promise<Fact
   }
 }
 
-/** Why `teardown` would refuse at once; undefined where it would begin. Nothing is changed. */
-export async function whyRefused(input: TeardownInput): Promise<Refusal | undefined> {
-  const judged = await judge(beginWork(input, silence))
-  return judged.is === 'refused' ? judged.refusal : undefined
-}
-
-const silence: Voice = { signal: new AbortController().signal, onFact: async () => undefined }
-
-type Judged =
-  | { is: 'refused'; refusal: Refusal }
-  | { is: 'there'; found: Found; trash: Trash; occupied: Occupied; stock: Stock }
-  | { is: 'absent'; found: Found; trash: Trash }
-
-/** Step 1: whose it is, whether the path is sane, who uses it, what would be lost. */
-async function judge(work: Work): Promise<Judged> {
-  const { input } = work
-  // Git lists while the files are read and the processes are looked at: a removal is mostly waiting for these.
-  const listing = listWorktrees(input.repo)
-  const disk = await findOnDisk(input, input)
-  const early = lookAhead(work, disk)
-  const list = await listing
-  const looked = await judgeFound(input, input, { disk, list })
-  if (looked.is === 'refused') return looked
-  const { found } = looked
-  const used = await refusalByUse(input, input, found)
-  if (used !== undefined) return { is: 'refused', refusal: used }
-  const key = `${input.stateId}/${input.project}/${input.task}/${found.madeAt}`
-  const trash = input.trash === undefined ? trashFor(input, input.workspace, key) : recordedTrash(input.trash)
-  if (list.is === 'list' && found.directory === 'there') work.known = list.entries
-  if (found.directory === 'absent') {
-    const refusal = await refusalOfAbsent(work, trash, found)
-    return refusal === undefined ? { is: 'absent', found, trash } : { is: 'refused', refusal }
-  }
-  if (found.entryDir === undefined && (await pointsHere(input, input.workspace.path)) === undefined)
-    return { is: 'refused', refusal: notOurs(input) }
-  const { occupied, ...view } = early ?? glance(work, disk, found.madeAt)
-  const stock = await view.stock
-  const refusal = refusalByHolders(input, occupied) ?? refusalByLoss(input, stock.losses)
-  return refusal === undefined ? { is: 'there', found, trash, occupied, stock } : { is: 'refused', refusal }
-}
-
 /** Steps 1 to 7: until git does not know it any more. The fact that ends it early, or undefined. */
 async function takeAway(work: Work): Promise<Fact | undefined> {
   work.step = 'refuse'
@@ -111,7 +59,7 @@ async function takeAway(work: Work): Promise<Fact | undefined> {
       return refused(work, judged.refusal)
     case 'absent':
       work.trash = judged.trash
-      return withoutDirectory(work, judged.trash, judged.found)
+      return withoutDirectory(work, judged)
     case 'there':
       work.trash = judged.trash
       return withDirectory(work, judged)
@@ -140,14 +88,6 @@ async function withDirectory(
   }
   return takeOut(work, trash)
 }
-
-const notOurs = ({ workspace }: TeardownInput): Refusal => ({
-  code: 'not-ours',
-  reason: `'${workspace.path}' is no worktree of this repository any more`,
-  hint: `look into it, then: rm -r '${workspace.path}'`,
-  losses: [],
-  holders: [],
-})
 
 function nothingToEnd(work: Work): undefined {
   say(work, 'cancel')
@@ -216,35 +156,13 @@ async function keep(work: Work, { losses, inventory }: Stock): Promise<Fact | un
   return said(work, 'save', saved.is === 'saved' ? 'saved and read back' : 'nothing to save')
 }
 
-/** The directory is not there, and was not moved aside by an earlier attempt: its entry alone may hold work. */
-async function refusalOfAbsent({ input }: Work, trash: Trash, found: Found): Promise<Refusal | undefined> {
-  const entryDir = await orphanOf(input, trash, found)
-  if (entryDir === undefined) return undefined
-  const losses: Loss[] = [{ ...lostEntry, examples: [notThere(input).reason] }]
-  if ((await lstat(trash.root).catch(() => undefined)) === undefined) return { ...notThere(input), losses }
-  const mode = { ...input.mode, save: false }
-  const refusal = refusalByLoss({ ...input, mode }, await lossesOfEntry(input, entryDir))
-  return refusal && { ...refusal, hint: rmCommand(input, 'discard') }
-}
-
-/** Git's entry of a directory that went by another hand. */
-async function orphanOf(
-  input: TeardownInput,
-  trash: Trash,
-  { entryDir }: Found,
-): Promise<string | undefined> {
-  if (input.mode.discard) return undefined
-  return (await lstat(trash.dir).catch(() => undefined)) === undefined ? entryDir : undefined
-}
-
-/** Moved aside by an earlier attempt, or gone by another hand. */
-async function withoutDirectory(work: Work, trash: Trash, found: Found): Promise<Fact | undefined> {
+async function withoutDirectory(
+  work: Work,
+  { trash, quiet }: Judged & { is: 'absent' },
+): Promise<Fact | undefined> {
   const { input, voice } = work
-  const entryDir = await orphanOf(input, trash, found)
-  if (entryDir !== undefined) {
-    const why = await keepReflog(input, { ...input, entryDir, why: 'removed' }, voice.onFact)
-    if (why !== undefined) return stuck(work, 'save', `commits of its reflog could not be kept: ${why}`, [])
-  }
+  const why = await keepCommits(input, { task: input.task, commits: quiet, why: 'removed' }, voice.onFact)
+  if (why !== undefined) return stuck(work, 'save', `commits of its reflog could not be kept: ${why}`, [])
   const ended = await platform.endTree(treeOf(input, input.task, input.runs), {
     graceMs: input.policy.graceMs,
     limitMs: input.killMs ?? defaults.killMs,
@@ -255,19 +173,11 @@ async function withoutDirectory(work: Work, trash: Trash, found: Found): Promise
   return takeOut(work, trash)
 }
 
-const notThere = (input: TeardownInput): Refusal => ({
-  code: 'loss',
-  reason: `'${input.workspace.path}' is not there, and neither is its managed root: is a volume not mounted?`,
-  hint: rmCommand(input, 'discard'),
-  losses: [],
-  holders: [],
-})
-
 /** Step 7, after the directory has left its place. */
 async function takeOut(work: Work, trash: Trash): Promise<Fact | undefined> {
   const { input } = work
   const { project, task } = input
-  if ((await lstat(trash.dir).catch(() => undefined)) !== undefined && input.trash === undefined)
+  if ((await isThere(trash.dir)) && input.trash === undefined)
     speak(work, { kind: 'workspace.aside', project, task, trash: trash.dir })
   say(work, 'aside')
   await settle(work)
@@ -340,7 +250,7 @@ async function whyNotGone({
   input,
 }: Work): Promise<{ step: TeardownStep; reason: string; holders: Holder[] } | undefined> {
   const { path } = input.workspace
-  if ((await lstat(path).catch(() => undefined)) !== undefined)
+  if (await isThere(path))
     return { step: 'aside', reason: `'${path}' is there again, and is not what was removed`, holders: [] }
   const list = await listWorktrees(input.repo)
   if (list.is === 'unknown') return { step: 'unregister', reason: list.reason, holders: [] }

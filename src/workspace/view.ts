@@ -65,6 +65,7 @@ export const branchRequest = (work: Work): BranchRequest => ({
   ...work.input,
   ...whereTo(work),
   asked: work.asked,
+  ...(work.known === undefined ? {} : { worktrees: work.known }),
 })
 
 /** Files beyond the beginning of what the commit holds; the deletions that git sees are none (case 19). */

@@ -112,3 +112,65 @@ test(
   },
   limit,
 )
+
+/** All that a purge has to tell apart. */
+async function makeMixed(world: World): Promise<string> {
+  const repo = world.repository()
+  const at = (name: string) => join(`${repo}.berths`, name)
+  const names = ['unlanded', 'landed', 'moved', 'away', 'reset', 'kept', 'merged']
+  const task = (name: string) =>
+    `## ${name}: Work\ncommand: ${commit.replaceAll('w.txt', `${name}.txt`)}\nland: never\n\nx\n`
+  world.write(join(world.dir, 'tasks.md'), names.map(task).join('\n'))
+  expect(await world.berth(['run', '-f', '../tasks.md'], { cwd: repo })).toMatchObject({ code: 0 })
+  world.git(repo, 'merge', '-q', '--no-edit', 'berth/landed')
+  world.git(at('moved'), 'commit', '-q', '--allow-empty', '-m', 'by hand')
+  world.git(at('away'), 'switch', '-q', '--detach', 'main')
+  world.git(at('reset'), 'reset', '-q', '--hard', 'main')
+  expect(await world.berth(['rm', 'kept', 'merged', '--wait'], { cwd: repo })).toMatchObject({ code: 0 })
+  world.git(repo, 'merge', '-q', '--no-edit', 'berth/merged')
+  world.git(repo, 'branch', 'berth/out', 'main')
+  world.git(repo, 'worktree', 'add', '-q', join(world.dir, 'out'), 'berth/out')
+  return repo
+}
+
+type Purged = { would: string[]; removed: string[]; kept: { what: string; reason: string }[] }
+
+const expected = {
+  gone: [
+    "workspace 'landed'",
+    "branch 'berth/landed'",
+    "workspace 'away'",
+    "workspace 'reset'",
+    "branch 'berth/merged'",
+  ],
+  kept: [
+    "workspace 'unlanded'",
+    "workspace 'moved'",
+    "branch 'berth/away'",
+    "branch 'berth/kept'",
+    "branch 'berth/out'",
+  ],
+}
+
+test.each([{ daemon: 'without a daemon' }, { daemon: 'with a daemon' }])(
+  '$daemon: what a purge lists is what it does',
+  async ({ daemon }) => {
+    const world = makeWorld()
+    const repo = await makeMixed(world)
+    const verb = daemon === 'with a daemon' ? 'start' : 'stop'
+    await world.berth(['daemon', verb], { cwd: repo })
+    const before = world.git(repo, 'for-each-ref') + world.git(repo, 'worktree', 'list')
+    const listed = await world.json<Purged>(['purge'], { cwd: repo })
+    expect(world.git(repo, 'for-each-ref') + world.git(repo, 'worktree', 'list')).toBe(before)
+    const done = await world.json<Purged>(['purge', '--yes'], { cwd: repo })
+    expect({ would: done.removed, kept: done.kept }).toEqual({ would: listed.would, kept: listed.kept })
+    const short = (what: string) => what.replace(/^workspace .*'(\w+)'$/, "workspace '$1'")
+    expect(done.removed.map(short)).toEqual(expect.arrayContaining(expected.gone))
+    expect(done.kept.map(({ what }) => short(what))).toEqual(expect.arrayContaining(expected.kept))
+    for (const name of ['unlanded', 'moved']) expect(existsSync(join(`${repo}.berths`, name))).toBe(true)
+    expect(branches(world, repo).trim().split('\n')).toEqual(
+      ['away', 'kept', 'moved', 'out', 'unlanded'].map(name => `berth/${name}`).concat('main'),
+    )
+  },
+  limit,
+)

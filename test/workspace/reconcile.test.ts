@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { integrate } from '../../src/workspace/integration.ts'
+import { integrationPath } from '../../src/workspace/mergespace.ts'
 import { purge, type PurgeRecord } from '../../src/workspace/purge.ts'
 import { reconcile, type ReconcileRecord } from '../../src/workspace/reconcile.ts'
 import { type Site, type WorkspaceRecord } from '../../src/workspace/site.ts'
@@ -162,7 +163,7 @@ test('what a removal left in the trash is said, and emptied if its mark is ours'
   expect(existsSync(join(yard.root, '.trash/strange'))).toBe(true)
 })
 
-test('purge lists first, then removes all that Berth made and keeps what would lose work', async () => {
+test('purge lists first, then removes exactly that, all that Berth made and keeps what would lose work', async () => {
   const clean = await yard.made(site, 'clean')
   const dirty = await yard.made(site, 'dirty')
   yard.write(join(dirty.path, 'work.txt'), 'x')
@@ -201,8 +202,14 @@ test('purge lists first, then removes all that Berth made and keeps what would l
   const listed = await purge(site, records, { yes: false }, makeVoice())
   expect(yard.git(yard.repo, 'for-each-ref') + yard.git(yard.repo, 'worktree', 'list')).toBe(before)
   expect(listed.removed).toEqual([])
-  expect(listed.would.length).toBeGreaterThan(6)
   const answer = await purge(site, records, { yes: true }, makeVoice())
+  expect({ would: answer.removed, kept: answer.kept }).toEqual({ would: listed.would, kept: listed.kept })
+  expect(answer.removed.map(what => what.replaceAll(yard.dir, '')).slice(0, 4)).toEqual([
+    "workspace '/repo.berths/clean' of task 'clean'",
+    "branch 'berth/clean'",
+    `integration workspace '${integrationPath(site).replace(yard.dir, '')}'`,
+    "branch 'berth/old'",
+  ])
   expect(answer.kept.map(({ what }) => what.replaceAll(yard.dir, ''))).toEqual([
     "workspace '/repo.berths/dirty' of task 'dirty'",
     "workspace '/repo.berths/done' of task 'done'",

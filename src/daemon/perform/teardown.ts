@@ -3,8 +3,8 @@
 import { type Effect } from '../../core/effect.ts'
 import { type Fact } from '../../core/event.ts'
 import { latestRun, type Task } from '../../core/task.ts'
-import { teardown } from '../../workspace/teardown.ts'
-import { type Voice } from '../../workspace/site.ts'
+import { teardown, type TeardownInput } from '../../workspace/teardown.ts'
+import { type Site, type Voice } from '../../workspace/site.ts'
 import { type Shell } from '../shell.ts'
 import { runRecords, secretsOf, siteOf, workspaceOf } from './site.ts'
 
@@ -13,31 +13,37 @@ export async function performTeardown(
   effect: Effect & { do: 'teardown' },
   voice: Voice,
 ): Promise<Fact[]> {
-  const { record, at, ...site } = await siteOf(shell, effect)
-  const workspace = workspaceOf(record)
-  const { project, task } = effect
-  if (!workspace) return [{ kind: 'workspace.removed', project, task, named: [] }]
+  const { record, at: _at, ...site } = await siteOf(shell, effect)
+  const { project, task, mode } = effect
+  const known = removalRecord(shell, site, record)
+  if (!known) return [{ kind: 'workspace.removed', project, task, named: [] }]
   const cwd = shell.typedAt.get(record.key)
-  const trash = trashOf(shell, record)
-  const commit = commitOf(record) ?? keptAt(shell, record)
+  const gone = record.workspace?.phase === 'removed'
   const facts = await teardown(
-    {
-      ...site,
-      task,
-      mode: effect.mode,
-      workspace,
-      runs: runRecords(shell, record),
-      ...(cwd === undefined ? {} : { cwd }),
-      ...(trash === undefined ? {} : { trash }),
-      gone: record.workspace?.phase === 'removed',
-      ...(commit === undefined ? {} : { commit }),
-      target: targetOf(record, at.policy?.target),
-      secrets: secretsOf(site, record),
-    },
+    { ...site, ...known, mode, gone, ...(cwd === undefined ? {} : { cwd }) },
     voice,
   )
   shell.typedAt.delete(record.key)
   return facts
+}
+
+type Known = Pick<TeardownInput, 'task' | 'workspace' | 'runs' | 'commit' | 'target' | 'trash' | 'secrets'>
+
+/** What the records say about a removal; undefined where nothing was ever made. */
+export function removalRecord(shell: Shell, site: Site, record: Task): Known | undefined {
+  const workspace = workspaceOf(record)
+  if (!workspace) return undefined
+  const trash = trashOf(shell, record)
+  const commit = commitOf(record) ?? keptAt(shell, record)
+  return {
+    task: record.name,
+    workspace,
+    runs: runRecords(shell, record),
+    target: targetOf(record, site.policy.target),
+    secrets: secretsOf(site, record),
+    ...(trash === undefined ? {} : { trash }),
+    ...(commit === undefined ? {} : { commit }),
+  }
 }
 
 /** Where an earlier attempt at this removal moved the directory. */

@@ -1,18 +1,20 @@
 // Requests that remove, save and give back: rm, saved work, reconcile, purge.
 
 import { rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { type Left, type RemovalAnswer, type Requests } from '../../core/api.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type Event, type Fact } from '../../core/event.ts'
-import { isBare, isGone, liveRun, type Task } from '../../core/task.ts'
+import { isBare, isGone, keyOf, liveRun, type Task } from '../../core/task.ts'
 import { inDirectory } from '../../git/git.ts'
 import { restoreSaved } from '../../git/restore.ts'
 import { removeSaved } from '../../git/saved.ts'
 import { purge } from '../../workspace/purge.ts'
 import { reconcile } from '../../workspace/reconcile.ts'
+import { outputOf, type Site } from '../../workspace/site.ts'
 import { reconcileRecords } from '../looks.ts'
-import { commitOf, targetOf } from '../perform/teardown.ts'
-import { projectSite, runRecords, workspaceOf } from '../perform/site.ts'
+import { removalRecord } from '../perform/teardown.ts'
+import { projectSite } from '../perform/site.ts'
 import { fleetOf, type Shell } from '../shell.ts'
 import { knownProject } from './project.ts'
 import { taskNamed } from './views.ts'
@@ -228,27 +230,28 @@ export async function purgeProject(
   const project = await knownProject(shell, repo)
   if (!project.policy) return { would: [], removed: [], kept: [] }
   const site = await projectSite(shell, project, project.policy, shell.env)
-  const records = [...fleetOf(shell).tasks.values()]
-    .filter(task => task.project === project.id && !isBare(task))
+  const tasks = [...fleetOf(shell).tasks.values()].filter(task => task.project === project.id)
+  const records = tasks
+    .filter(task => !isBare(task))
     .flatMap(task => {
-      const workspace = workspaceOf(task)
-      const commit = commitOf(task)
-      const runs = runRecords(shell, task)
-      return workspace
-        ? [
-            {
-              ...workspace,
-              task: task.name,
-              runs,
-              target: targetOf(task, project.policy?.target),
-              ...(commit === undefined ? {} : { commit }),
-            },
-          ]
-        : []
+      const known = removalRecord(shell, site, task)
+      return known ? [{ ...known, ...known.workspace }] : []
     })
   const voice = {
     signal: shell.ended,
     onFact: async (fact: Parameters<Shell['loop']['record']>[0][number]) => void shell.loop.record([fact]),
   }
-  return purge(site, records, { yes }, voice)
+  return purge(site, records, { yes, outputs: outputsOf(shell, site) }, voice)
+}
+
+/** Of every run there ever was, and of setup commands and gates. */
+function outputsOf(shell: Shell, site: Site): { task: string; dirs: string[] }[] {
+  const { runs, tasks } = fleetOf(shell)
+  const ofRuns = [...runs].map(([run, { key, task }]) => ({ key, task, dirs: [shell.paths.run(run)] }))
+  const ofTasks = [...tasks.values()].map(({ key, name }) => ({
+    key,
+    task: name,
+    dirs: [dirname(outputOf(site, name, 'any'))],
+  }))
+  return [...ofRuns, ...ofTasks].filter(({ key, task }) => key === keyOf({ project: site.project, task }))
 }
