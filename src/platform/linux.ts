@@ -18,6 +18,7 @@ export function makeLinuxSource(reader: ProcReader): ProcessSource {
       }
       return touches
     },
+    listeners: reader.listeners,
     isWithin: isWithinPosix,
     ask: row => askBySignal(row, reader.identity),
     kill: row => killBySignal(row, reader.identity),

@@ -37,6 +37,8 @@ export type TreeQuery = {
 export type Tie = 'cwd' | 'open' | 'open-for-writing'
 export type Tied = ProcessInfo & { what: Tie; path: string }
 
+export type Listener = ProcessInfo & { port: number }
+
 export type HolderQuery = TreeQuery & {
   /** When the workspace was made, ms since 1970: only what started later can be ours by decision 5, (a) and (b). */
   since?: number
@@ -101,6 +103,8 @@ export type Platform = {
   cpuMs(pid: number): number | undefined
   processesOf(query: TreeQuery): ProcessInfo[]
   holdersOf(path: string, query: HolderQuery): Holders
+  /** Who listens on TCP ports, as far as the system says: another user's process may stay unnamed. */
+  listenersOn(ports: readonly number[]): Listener[]
   /** SIGTERM, the grace, SIGKILL, and again until nothing is left or the limit is met. */
   endTree(query: TreeQuery, options: EndOptions): Promise<Ended>
   /** Of a living process, nearest first. */

@@ -66,7 +66,34 @@ export function makeProcReader(root = '/proc') {
   const touch = (pid: number, within: (path: string) => boolean, cwdOnly: boolean) =>
     touchOf(`${root}/${pid}`, within, cwdOnly)
 
-  return { bootId, rows, identity, touch, cpuMs }
+  const listeners = (ports: readonly number[]) => listenersIn(root, ports)
+
+  return { bootId, rows, identity, touch, cpuMs, listeners }
+}
+
+/** Pid to port. */
+function listenersIn(root: string, ports: readonly number[]): Map<number, number> {
+  const sockets = new Map<string, number>()
+  for (const file of ['tcp', 'tcp6'])
+    for (const [inode, port] of listening(text(`${root}/net/${file}`) ?? ''))
+      if (ports.includes(port)) sockets.set(`socket:[${inode}]`, port)
+  const found = new Map<number, number>()
+  if (sockets.size === 0) return found
+  for (const pid of names(root).filter(name => /^[1-9]\d*$/.test(name))) {
+    for (const fd of names(`${root}/${pid}/fd`)) {
+      const port = sockets.get(link(`${root}/${pid}/fd/${fd}`) ?? '')
+      if (port !== undefined) found.set(Number(pid), port)
+    }
+  }
+  return found
+}
+
+/** Inode and port of each listening socket of /proc/net/tcp. */
+export function listening(table: string): [string, number][] {
+  return table.split('\n').flatMap((row): [string, number][] => {
+    const [, local = '', , state, , , , , , inode = ''] = row.trim().split(/\s+/)
+    return state === '0A' ? [[inode, Number.parseInt(local.slice(local.lastIndexOf(':') + 1), 16)]] : []
+  })
 }
 
 /** What a process has under `within`: the gravest, writing before standing there before reading. */

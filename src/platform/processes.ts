@@ -8,6 +8,7 @@ import {
   type Ended,
   type HolderQuery,
   type Holders,
+  type Listener,
   type ProcessInfo,
   type TreeQuery,
 } from './platform.ts'
@@ -22,6 +23,8 @@ export type ProcessSource = {
   inJob(name: string): ReadonlySet<number>
   /** What each of the processes has under the path, by pid. */
   touches(rows: readonly Row[], within: (path: string) => boolean, cwdOnly: boolean): Map<number, Touch>
+  /** Pid to TCP port, of those that listen on one of the ports and can be told. */
+  listeners(ports: readonly number[]): Map<number, number>
   /** Whether one path is the other or lies below it, by whole components. */
   isWithin(path: string, root: string): boolean
   /** Asks a process to end; false where the system knows no such thing. */
@@ -67,9 +70,18 @@ export function makeProcesses(source: ProcessSource) {
     return holders
   }
 
+  function listenersOn(ports: readonly number[]): Listener[] {
+    const found = attempt([], () => source.listeners(ports)) ?? new Map<number, number>()
+    if (found.size === 0) return []
+    return list(source).flatMap(row => {
+      const port = found.get(row.pid)
+      return port === undefined ? [] : [{ ...infoOf(row), port }]
+    })
+  }
+
   const endTree = (query: TreeQuery, options: EndOptions) => end(source, query, options)
 
-  return { identity: source.identity, alive, processesOf, ancestors, holdersOf, endTree }
+  return { identity: source.identity, alive, processesOf, ancestors, holdersOf, listenersOn, endTree }
 }
 
 function list(source: ProcessSource): Row[] {

@@ -52,6 +52,10 @@ export function makePsSource({ tool, bootId, environmentArgs }: PsOptions): Proc
       return rows
     },
     identity,
+    listeners(ports) {
+      const { out } = tool('lsof', ['-nP', `-iTCP:${ports.join(',')}`, '-sTCP:LISTEN', '-F', 'pn'])
+      return parseListeners(out)
+    },
     touches(rows, within, cwdOnly) {
       const asked = cwdOnly ? ['-nP', '-w', '-d', 'cwd', '-Fpfan'] : ['-nP', '-w', '-Fpfan']
       const { out, reason } = tool('lsof', asked)
@@ -141,3 +145,15 @@ export function parseLsof(text: string, within: (path: string) => boolean): Map<
 }
 
 const weight: { [tie in Tie]: number } = { open: 0, cwd: 1, 'open-for-writing': 2 }
+
+/** `lsof -F pn` of sockets: a process line, then for each socket its descriptor and address. */
+export function parseListeners(text: string): Map<number, number> {
+  const found = new Map<number, number>()
+  let pid = 0
+  for (const line of text.split('\n')) {
+    if (line.startsWith('p')) pid = Number(line.slice(1))
+    const port = /^n.*:(\d+)$/.exec(line)?.[1]
+    if (port !== undefined) found.set(pid, Number(port))
+  }
+  return found
+}

@@ -95,6 +95,7 @@ export function makeWindowsSource(tools: WindowsTools, bootId: () => string): Pr
     inJob: name => new Set(tools.calls()?.jobPids(name)),
     killJob: name => void tools.calls()?.endJob(name),
     touches: (rows, within) => touchesOf(tools, rows, within),
+    listeners: () => new Map(),
     isWithin: isWithinWindows,
     // No handler would run: the engine's own way to end comes before this (windows.md, "Signals").
     ask: () => false,

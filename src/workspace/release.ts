@@ -3,31 +3,43 @@
 import { type Dirent } from 'node:fs'
 import { lstat, mkdir, readdir, readFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import { type TaskName } from '../core/event.ts'
+import { type Holder, type TaskName } from '../core/event.ts'
 import { makeRedactor } from '../core/redact.ts'
 import { platform } from '../platform/platform.ts'
 import { atomicWrite } from '../store/files.ts'
 import { forgetLedger } from './copies.ts'
 import { removeTemp } from './place.ts'
-import { releasePorts } from './ports.ts'
-import { type RunRecord, type Site, type WorkspaceRecord } from './site.ts'
+import { heldPorts, releasePorts } from './ports.ts'
+import { holdersFrom, type RunRecord, type Site, type WorkspaceRecord } from './site.ts'
 import { removeTree } from './walker.ts'
 
-/** Gives back all that a workspace held besides its worktree. Why not, if something is left. */
+/** Gives back all that a workspace held besides its worktree. Why not, if something is left: ports in use stay. */
 export async function release(
   site: Site,
   request: { task: TaskName; workspace: WorkspaceRecord; runs: RunRecord[]; secrets: string[] },
-): Promise<{ reason?: string; sessions: number }> {
+): Promise<{ reason?: string; holders: Holder[]; sessions: number }> {
   const { task, workspace, runs, secrets } = request
-  await releasePorts(site, task)
+  const held = await heldPorts(workspace.ports)
+  if (held.length === 0) await releasePorts(site, task)
   for (const { run } of runs) await removeTemp(site, run)
   const last = runs.at(-1)
   const sessions =
     last === undefined ? 0 : await keepSessions(workspace.home, join(last.dir, 'sessions'), secrets)
   const reason = await removeHome(site, workspace.home)
   await forgetLedger(site, task)
-  return reason === undefined ? { sessions } : { sessions, reason }
+  if (reason !== undefined) return { sessions, reason, holders: [] }
+  if (held.length === 0) return { sessions, holders: [] }
+  const ports = held.length === 1 ? `port ${held[0]} is` : `ports ${held.join(', ')} are`
+  return { sessions, reason: `${ports} still in use`, holders: holdersOfPorts(held) }
 }
+
+/** Not ended: they belong to no run that could be told. */
+const holdersOfPorts = (ports: number[]): Holder[] =>
+  platform
+    .listenersOn(ports)
+    .flatMap(each =>
+      holdersFrom([each], 'unknown').map(holder => ({ ...holder, what: `listens on port ${each.port}` })),
+    )
 
 /** Removes a task's home, if it is one of this state directory's. Why not, if not. */
 export async function removeHome(

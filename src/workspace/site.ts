@@ -9,7 +9,7 @@ import { type Fact, type Holder, type ProjectId, type RunId, type TaskName } fro
 import { type Repository } from '../git/open.ts'
 import { type FetchState } from '../git/target.ts'
 import { type RepositoryLock } from '../git/worktree.ts'
-import { type Tied, type ProcessInfo } from '../platform/platform.ts'
+import { type ProcessInfo, type Tie, type Tied } from '../platform/platform.ts'
 import { privateDir } from '../store/files.ts'
 import { takeLock } from '../store/lock.ts'
 import { type StatePaths } from '../store/paths.ts'
@@ -179,8 +179,14 @@ export const holdersFrom = (processes: (ProcessInfo | Tied)[], whose: Holder['wh
     command: each.command.slice(0, 200),
     ...(each.startedAt === undefined ? {} : { startedAt: each.startedAt }),
     whose,
-    what: 'what' in each && each.what !== undefined ? `${each.what} ${each.path}` : 'process',
+    what: 'what' in each && each.what !== undefined ? `${ties[each.what]} ${each.path}` : 'process',
   }))
+
+const ties: { [tie in Tie]: string } = {
+  cwd: 'works in',
+  open: 'has open',
+  'open-for-writing': 'writes to',
+}
 
 /** An error in one line, for a fact. */
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -218,7 +218,7 @@ async function finish(work: Work): Promise<Fact> {
   say(work, 'branch')
   work.step = 'release'
   const released = await release(input, { task, workspace, runs: input.runs, secrets: input.secrets ?? [] })
-  if (released.reason !== undefined) return stuck(work, 'release', released.reason, [])
+  if (released.reason !== undefined) return stuck(work, 'release', released.reason, released.holders)
   say(work, 'release')
   const why = await whyNotGone(work)
   if (why !== undefined) return stuck(work, why.step, why.reason, why.holders)

@@ -11,8 +11,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { parseStat } from '../../src/platform/proc.ts'
-import { parseEnvironments, parseLsof, parsePs } from '../../src/platform/ps.ts'
+import { listening, parseStat } from '../../src/platform/proc.ts'
+import { parseEnvironments, parseListeners, parseLsof, parsePs } from '../../src/platform/ps.ts'
 import { jobsFor } from '../../src/platform/posix.ts'
 import { posixRuntimeDir, posixSocketPath } from '../../src/platform/runtime.ts'
 import { mountOf, networkKind, parseMount, parseMountInfo } from '../../src/platform/volumes.ts'
@@ -138,4 +138,22 @@ test('a socket path is short, in a private folder, or an error', () => {
 test('jobs are what cores and memory bear, at least one', () => {
   const giga = 1_000_000_000
   expect([jobsFor(8, 64 * giga), jobsFor(8, 4 * giga), jobsFor(2, giga)]).toEqual([8, 2, 1])
+})
+
+test('listening sockets are told by inode, or by process where lsof is asked', () => {
+  const table = [
+    '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode',
+    '   0: 0100007F:4E2D 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1 0 100 0',
+    '   1: 0100007F:4E2E 0100007F:1F90 01 00000000:00000000 00:00000000 00000000     0        0 4712 1 0 20 4',
+    '   2: 00000000000000000000000000000000:4E2F 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 4713 1',
+  ].join('\n')
+  expect(listening(table)).toEqual([
+    ['4711', 20_013],
+    ['4713', 20_015],
+  ])
+  const lsof = 'p71\nf9\nn127.0.0.1:20013\nf10\nn[::1]:20013\np72\nf3\nn*:20015\n'
+  expect([...parseListeners(lsof)]).toEqual([
+    [71, 20_013],
+    [72, 20_015],
+  ])
 })

@@ -1,6 +1,7 @@
 // Removing workspaces: what refuses, what is left alone, what is gone, and what a crash leaves.
 
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   existsSync,
@@ -407,6 +408,36 @@ test('a person’s shell inside is named and left alone; one that writes there r
   const { facts } = await removed(yard.removal(site, record))
   expect(facts[0]).toMatchObject({ named: [{ pid: shell.pid, whose: 'person' }] })
   expect([shell.exitCode, shell.signalCode]).toEqual([null, null])
+})
+
+test('a port of the block that is still listened on is named with its holder, and the removal stays until it is free', async () => {
+  const site = await yard.site()
+  const record = await yard.made(site, 'w')
+  const port = record.ports[3] ?? 0
+  const program = `require('net').createServer().listen(${port}, '127.0.0.1', () => console.log('on'))`
+  const server = spawn(process.execPath, ['-e', program], {
+    cwd: yard.dir,
+    env: { PATH: process.env['PATH'] },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  started.push(server)
+  await once(server.stdout, 'data')
+  const input = yard.removal(site, record)
+  const stays = await teardown(input, makeVoice())
+  expect(stays).toMatchObject([
+    {
+      kind: 'workspace.stuck',
+      step: 'release',
+      reason: `port ${port} is still in use`,
+      holders: [{ pid: server.pid, whose: 'unknown', what: `listens on port ${port}` }],
+    },
+  ])
+  expect(server.exitCode).toBe(null)
+  expect(readdirSync(yard.path('run', 'berth-ports'))).toEqual([`${record.ports[0]}.json`])
+  server.kill('SIGKILL')
+  await gone(server)
+  await removed(input)
+  expect(readdirSync(yard.path('run', 'berth-ports'))).toEqual([])
 })
 
 async function opened(pid: number, file: string): Promise<void> {
