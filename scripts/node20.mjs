@@ -10,3 +10,8 @@ const one = util.styleText
 util.styleText = (format, text, ...rest) =>
   [format].flat().reduce((styled, style) => one(style, styled, ...rest), text)
 syncBuiltinESMExports()
+
+// The builder says at every start which Node its next version will need; the version that is used is pinned.
+const { warn } = console
+console.warn = (first, ...rest) =>
+  /^[^ ]*\[tsdown\] Node\.js v[\d.]+ is deprecated/.test(String(first)) || warn(first, ...rest)
