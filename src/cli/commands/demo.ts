@@ -1,8 +1,9 @@
 // `berth demo`: a small fleet of scripted agents on a throw-away repository, end to end.
 
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { BerthError } from '../../core/errors.ts'
 import { type Demo, makeDemo, proveDemo, proveNothingLeft, removeDemo, type Seen } from '../../daemon/demo.ts'
 import { type Command, type Io, withClient } from '../io.ts'
 import { daemon } from './daemon.ts'
@@ -12,7 +13,9 @@ import { run } from './run.ts'
 
 export const demo: Command<{ keep?: boolean; dir?: string }> = async (io, { options }) => {
   const dir =
-    options.dir === undefined ? await mkdtemp(join(tmpdir(), 'berth-demo-')) : resolve(io.cwd, options.dir)
+    options.dir === undefined
+      ? await mkdtemp(join(tmpdir(), 'berth-demo-'))
+      : await emptyFolder(io, options.dir)
   const made = await makeDemo(dir, definedOf(io.env), process.execPath)
   const there: Io = { ...io, env: made.env, cwd: made.repo }
   io.print.note(`a throw-away repository in '${made.repo}', eight scripted agents`)
@@ -28,6 +31,17 @@ export const demo: Command<{ keep?: boolean; dir?: string }> = async (io, { opti
     await stop()
     if (options.keep !== true) removeDemo(made)
   }
+}
+
+/** The folder is removed at the end: one that holds anything is somebody's. */
+async function emptyFolder(io: Io, given: string): Promise<string> {
+  const dir = resolve(io.cwd, given)
+  const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw new BerthError('path-refused', `'${dir}' cannot be used: ${error.code}`, 'berth demo')
+  })
+  if (names.length === 0) return dir
+  throw new BerthError('path-refused', `'${dir}' is not empty, and the demo removes its folder`, 'berth demo')
 }
 
 type Ended = { there: Io; made: Demo; code: number; stop: () => Promise<void> }
