@@ -1,7 +1,7 @@
 // Verbs that open admission (docs/decisions/0025): they do their part, and leave the work to the background.
 
 import { type Client } from '../daemon/client.ts'
-import { type Common, type Io } from './io.ts'
+import { type Common, type Io, withClient } from './io.ts'
 
 export type Gone = { tasks: string[]; exit: number }
 
@@ -11,19 +11,7 @@ export async function goOn(
   options: Common,
   work: (client: Client) => Promise<Gone>,
 ): Promise<number> {
-  const { openClient } = await import('../daemon/client.ts')
-  const client = await openClient({
-    env: io.env,
-    cwd: io.cwd,
-    now: io.now,
-    need: 'admit',
-    background: 'start',
-  })
-  try {
-    const { tasks, exit } = await work(client)
-    if (!options.json && tasks.length > 0) io.print.note("the work goes on in the background: see 'berth ls'")
-    return exit
-  } finally {
-    await client.close('move')
-  }
+  const { tasks, exit } = await withClient(io, { need: 'admit', background: 'start' }, work)
+  if (!options.json && tasks.length > 0) io.print.note("the work goes on in the background: see 'berth ls'")
+  return exit
 }

@@ -5,42 +5,7 @@ import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type TaskView } from '../../src/core/api.ts'
 import { makeWorld } from '../fixtures/berth.ts'
-
-const titles = [
-  'feat/a-b',
-  'feat-a/b',
-  'feat/a/b',
-  'feat-a-b',
-  'Fix Login',
-  'fix login',
-  'aux',
-  'CON.txt',
-  'nul',
-  'com1/x',
-  'trailing.',
-  '.hidden',
-  '-rf',
-  'a..b',
-  'x.lock',
-  '@{u}',
-  'what?*[x]',
-  'a\\b:c',
-  '../../escape',
-  '$(touch pwned)',
-  '`id`',
-  '%APPDATA%',
-  'HEAD',
-  'main',
-  'refs/heads/x',
-  'caf\u00e9',
-  'cafe\u0301',
-  '日本語',
-  '🚀',
-  'right\u202eleft',
-  'trailing ',
-  'tab\there',
-  'x'.repeat(300),
-]
+import { titles } from '../fixtures/titles.ts'
 
 test('every title becomes a task with a branch and a folder of its own, and is itself unaltered', async () => {
   const world = makeWorld()

@@ -12,42 +12,7 @@ import {
   slugOf,
   uniqueName,
 } from '../../src/core/names.ts'
-
-const titles = [
-  'feat/a-b',
-  'feat-a/b',
-  'feat/a/b',
-  'feat-a-b',
-  'Fix Login',
-  'fix login',
-  'aux',
-  'CON.txt',
-  'nul',
-  'com1/x',
-  'trailing.',
-  '.hidden',
-  '-rf',
-  'a..b',
-  'x.lock',
-  '@{u}',
-  'what?*[x]',
-  'a\\b:c',
-  '../../escape',
-  '$(touch pwned)',
-  '`id`',
-  '%APPDATA%',
-  'HEAD',
-  'main',
-  'refs/heads/x',
-  'café',
-  'cafe\u0301',
-  '日本語',
-  '🚀',
-  'right\u202eleft',
-  'trailing ',
-  'tab\there',
-  'x'.repeat(300),
-]
+import { titles } from '../fixtures/titles.ts'
 
 /** Names as tasks get them, one after another. */
 function namesOf(all: readonly string[]): string[] {

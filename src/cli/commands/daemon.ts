@@ -3,7 +3,7 @@
 import { type DaemonStatus } from '../../core/api.ts'
 import { BerthError, exitCodeOf } from '../../core/errors.ts'
 import { age } from '../../core/quantity.ts'
-import { type Command, type Io } from '../io.ts'
+import { type Command, type Io, withClient } from '../io.ts'
 import { ask } from '../running.ts'
 import { wordOf } from '../usage.ts'
 
@@ -44,26 +44,10 @@ async function be(io: Io, { keep, json }: { keep: boolean; json: boolean }): Pro
 
 async function start(io: Io, json: boolean): Promise<number> {
   const before = await ask(io)
-  const { openClient } = await import('../../daemon/client.ts')
-  const client = await openClient({
-    env: io.env,
-    cwd: io.cwd,
-    now: io.now,
-    need: 'admit',
-    background: 'keep',
-  })
-  try {
-    const now = await client.call('status', {})
-    say(
-      io,
-      json,
-      now,
-      before?.pid === now.pid ? `was running already, as ${now.pid}` : `started as ${now.pid}`,
-    )
-    return 0
-  } finally {
-    await client.close()
-  }
+  const now = await withClient(io, { need: 'admit', background: 'keep' }, client => client.call('status', {}))
+  const words = before?.pid === now.pid ? 'was running already, as' : 'started as'
+  say(io, json, now, `${words} ${now.pid}`)
+  return 0
 }
 
 async function stop(io: Io, { json, stopRuns }: { json?: boolean; stopRuns?: boolean }): Promise<number> {

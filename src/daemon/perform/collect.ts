@@ -147,13 +147,19 @@ async function afterGood(ground: Ground, changes: Counted, base: string, denied:
     return afterNothing(ground, left.commit, base, denied)
   const links = await strayLinks(ground, left.commit, whole.paths)
   if (links.is === 'unknown') return { is: 'unknown', step: 'changes', reason: links.reason }
-  const { files, insertions, deletions, commits } = counted
+  return doneWith(counted, { ...left, links: links.paths })
+}
+
+function doneWith(
+  { files, insertions, deletions, commits }: Counted,
+  left: { commit: string; files: number; withheld: Withheld[]; links: string[] },
+): Outcome {
   return {
     is: 'done',
     commit: left.commit,
     changes: { files, insertions, deletions, commits },
     uncommitted: left.files > 0,
-    withheld: [...left.withheld, ...links.paths.map(asWithheld)],
+    withheld: [...left.withheld, ...left.links.map(asWithheld)],
   }
 }
 
@@ -205,14 +211,7 @@ async function finishedBefore(ground: Ground): Promise<Outcome | undefined> {
   if (whole.is === 'unknown' || whole.commits === 0 || whole.files === 0) return undefined
   const links = await strayLinks(ground, whole.head, whole.paths)
   if (links.is === 'unknown') return { is: 'unknown', step: 'changes', reason: links.reason }
-  const { files, insertions, deletions, commits } = whole
-  return {
-    is: 'done',
-    commit: whole.head,
-    changes: { files, insertions, deletions, commits },
-    uncommitted: false,
-    withheld: links.paths.map(asWithheld),
-  }
+  return doneWith(whole, { commit: whole.head, files: 0, withheld: [], links: links.paths })
 }
 
 const hasWork = (changes: Counted): boolean => changes.commits > 0 || changes.files > 0 || changes.dirty
