@@ -34,13 +34,14 @@ export function buildProgram(invoke?: Invoke, io?: Pick<Io, 'print'>, only?: str
     .usage('VERB [ARGUMENTS] [--json] [--repo DIR]')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
-    .helpCommand(false)
+    .helpCommand('help [verb]', 'print help, of all or of a verb')
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput(output)
     .action(() => {})
     .allowExcessArguments(false)
-  root.configureHelp({ subcommandTerm })
+  // `berth help` is offered, and not listed: `--help` is.
+  root.configureHelp({ subcommandTerm, visibleCommands: command => [...command.commands] })
   common(root)
   const add: Add = (name, summary, load, shape) => {
     if (only !== undefined && name.split(' ')[0] !== only) return
@@ -117,7 +118,11 @@ function runFlags(command: Command): void {
       'a shell line that must pass, instead of the gates of berth.toml; repeatable',
       read.lines,
     )
-    .option('--touches <path>', 'a path or glob it will change; repeatable', read.words('--touches'))
+    .option(
+      '--touches <path>',
+      'a path or glob it will change; repeatable',
+      read.words('--touches', 'touches'),
+    )
     .option('--land <when>', 'auto, ask or never', read.field('--land', 'land'))
     .option('--jobs <n>', 'runs that may work at the same time', read.count('--jobs'))
     .option('--base <ref>', 'start from this revision instead of the target')

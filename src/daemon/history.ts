@@ -5,6 +5,7 @@ import { BerthError } from '../core/errors.ts'
 import { type Event } from '../core/event.ts'
 import { apply, emptyFleet, type Fleet, replay } from '../core/fleet.ts'
 import { platform } from '../platform/platform.ts'
+import { repositoryAt } from './place.ts'
 import { stateDirOf } from '../store/paths.ts'
 import { openStore, type Query, type Store } from '../store/store.ts'
 
@@ -29,6 +30,14 @@ export function openHistory(env: Environment, now: () => number): History | unde
     follow: (seq, onEvent, signal) => follow(store, { fleet, seq, onEvent, signal }),
     close: () => store.close(),
   }
+}
+
+/** Whether Berth ever recorded anything about the repository that `dir` lies in. Throws as `repositoryAt`. */
+export async function isRecorded(dir: string, env: Environment, now: () => number): Promise<boolean> {
+  const { id } = await repositoryAt(dir, env)
+  const history = openHistory(env, now)
+  history?.close()
+  return history?.fleet.projects.has(id) ?? false
 }
 
 function opened(dir: string, now: () => number): Store | undefined {

@@ -79,6 +79,26 @@ test('run with --trust and without a task gives the consent that what is open wa
   expect(await world.task(repo, 'a')).toMatchObject({ status: 'failed' })
 })
 
+test('on a terminal a timeline that is followed says that it waits, and ends at Ctrl-C', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const work = (name: string) => ['run', '--name', name, '--command', 'echo x > x.txt', '--repo', repo, 'x']
+  expect(await world.berth(work('one'))).toMatchObject({ code: 0 })
+  const { spawn } = createRequire(import.meta.url)('@lydell/node-pty') as Pty
+  const args = [main, 'log', '--follow', '--kind', 'task.submitted', '--repo', repo]
+  const terminal = spawn(process.execPath, args, { cols: 100, env: { ...world.env, TERM: 'dumb' } })
+  let seen = ''
+  terminal.onData(text => (seen += text))
+  const ended = new Promise<number>(resolve => terminal.onExit(({ exitCode }) => resolve(exitCode)))
+  const waits = 'waits for what is recorded next; Ctrl-C ends it'
+  await until('it to wait', () => seen.endsWith(waits))
+  expect(await world.berth(work('two'))).toMatchObject({ code: 0 })
+  await until('it to tell and wait again', () => /two[^\n]*\n[^\n]*$/.test(seen) && seen.endsWith(waits))
+  terminal.write('\u0003')
+  expect(await ended).toBe(0)
+  expect(seen.endsWith('\r\u001B[2K')).toBe(true)
+})
+
 const sleeper = 'echo begun > begun.txt; exec sleep 300'
 
 /** The task, or undefined while it has not been submitted. */

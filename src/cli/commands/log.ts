@@ -66,9 +66,13 @@ async function goOn(
 ): Promise<void> {
   const end = new AbortController()
   process.once('SIGINT', () => end.abort())
+  const wait = () => io.print.live('waits for what is recorded next; Ctrl-C ends it')
   const onEvent = (event: Event) => {
     if (filter.passes(event)) print(event)
+    wait()
     if (io.print.isCut()) end.abort()
   }
+  wait()
   await history.follow(last, onEvent, end.signal)
+  io.print.live('')
 }

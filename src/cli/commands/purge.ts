@@ -6,7 +6,10 @@ import { type Command, repoOf, withClient } from '../io.ts'
 export const purge: Command<{ yes?: boolean }> = async (io, { options }) => {
   const yes = options.yes ?? false
   const repo = repoOf(io, options)
-  const answer = await withClient(io, { need: 'write' }, client => client.call('purge', { repo, yes }))
+  const { isRecorded } = await import('../../daemon/history.ts')
+  const answer = (await isRecorded(repo, io.env, io.now))
+    ? await withClient(io, { need: 'write' }, client => client.call('purge', { repo, yes }))
+    : { would: [], removed: [], kept: [] }
   const { would, removed, kept } = answer
   const exit = yes && kept.length > 0 ? 3 : 0
   if (options.json) {

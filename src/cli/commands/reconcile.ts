@@ -6,9 +6,11 @@ import { type Command, repoOf, withClient } from '../io.ts'
 export const reconcile: Command<{ fix?: boolean }> = async (io, { options }) => {
   const fix = options.fix ?? false
   const repo = repoOf(io, options)
-  const { differences } = await withClient(io, { need: 'write' }, client =>
-    client.call('reconcile', { repo, fix }),
-  )
+  // Where nothing was ever recorded there is nothing to compare, and nothing is made for it.
+  const { isRecorded } = await import('../../daemon/history.ts')
+  const { differences } = (await isRecorded(repo, io.env, io.now))
+    ? await withClient(io, { need: 'write' }, client => client.call('reconcile', { repo, fix }))
+    : { differences: [] }
   if (options.json) io.print.json({ berth: 1, differences })
   else if (differences.length === 0) io.print.out('records, git, disk and processes agree')
   for (const one of options.json ? [] : differences) {

@@ -26,6 +26,15 @@ test('a folder without a repository is refused, with the command that makes one,
   expect(existsSync(`${place}.berths`)).toBe(false)
 })
 
+test('where Berth was never used there is nothing to compare or to remove, and nothing is recorded', async () => {
+  const world = watchedWorld()
+  const repo = world.repository()
+  for (const args of [['reconcile'], ['reconcile', '--fix'], ['purge'], ['purge', '--yes']])
+    expect(await world.berth(args, { cwd: repo })).toMatchObject({ code: 0, err: '' })
+  expect(await world.json(['reconcile'], { cwd: repo })).toEqual({ berth: 1, differences: [] })
+  expect(existsSync(world.state)).toBe(false)
+})
+
 test('a --repo that is no folder is refused, also by verbs that only read', async () => {
   const world = watchedWorld()
   const repo = world.repository()
@@ -33,7 +42,7 @@ test('a --repo that is no folder is refused, also by verbs that only read', asyn
     const refusal = {
       error: 'not-a-repository',
       message: `'${place}' is not a directory`,
-      hint: 'berth … --repo DIR',
+      hint: `ls ${place.endsWith('nowhere') ? world.dir : repo}`,
     } as const
     await expectRefusal(world, [...work, '--repo', place], refusal)
     await expectRefusal(world, ['ls', '--repo', place], refusal)
