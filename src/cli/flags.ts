@@ -4,15 +4,17 @@ import { type FieldKey, forms, readField } from '../core/fields.ts'
 import { parseDuration } from '../core/quantity.ts'
 import { flagValue } from './usage.ts'
 
-/** Gathers a repeatable flag; commas separate too. */
+/** Gathers a repeatable flag; commas separate too. One that is also a field of task files must read as that. */
 export const words =
-  (flag: string) =>
+  (flag: string, key?: FieldKey) =>
   (text: string, before: string[] | undefined): string[] => {
     const more = text
       .split(',')
       .map(word => word.trim())
       .filter(Boolean)
-    return [...(before ?? []), ...flagValue(flag, text, () => (more.length > 0 ? more : undefined), 'a word')]
+    const isGood = more.length > 0 && (key === undefined || readField(key, more).is === 'read')
+    const form = key === undefined ? 'a word' : forms[key]
+    return [...(before ?? []), ...flagValue(flag, text, () => (isGood ? more : undefined), form)]
   }
 
 /** Gathers a repeatable flag whose values are taken whole. */

@@ -80,13 +80,13 @@ export function openPrint(io: {
 const coloured = (stream: Stream, env: { [name: string]: string | undefined }): boolean =>
   stream.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
 
-/** What an error says to a person or, with `json`, to a program; gives the exit code. */
-export function printError(
-  print: Print,
-  thrown: unknown,
-  { json, debug }: { json: boolean; debug: boolean },
-): number {
-  const error = knownError(thrown)
+/** How an error is said: to a program with `json`; the call itself and its help are the hints of last resort. */
+type Saying = { json: boolean; debug: boolean; call: string; help: string }
+
+/** What an error says to a person or to a program; gives the exit code. */
+export function printError(print: Print, thrown: unknown, saying: Saying): number {
+  const { json, debug } = saying
+  const error = knownError(thrown, saying)
   const { code, message, hint } = error
   if (json) print.json({ berth: 1, error: { code, message, ...(hint && { hint }) } })
   else {
@@ -99,14 +99,18 @@ export function printError(
 }
 
 /** Anything that is no BerthError is a bug, or the system's refusal: its first line, and where to see more. */
-function knownError(thrown: unknown): { code: ErrorCode; message: string; hint?: string } {
+function knownError(
+  thrown: unknown,
+  { call, help }: Saying,
+): { code: ErrorCode; message: string; hint?: string } {
   if (thrown instanceof BerthError && Object.hasOwn(exitCodes, thrown.code)) {
-    return { code: thrown.code, message: thrown.message, ...(thrown.hint && { hint: thrown.hint }) }
+    const { code, message, hint = code === 'usage' ? help : undefined } = thrown
+    return { code, message, ...(hint && { hint }) }
   }
   const text = thrown instanceof Error ? thrown.message : String(thrown)
   const [first = 'something went wrong'] = text.split('\n')
   const system = (thrown as NodeJS.ErrnoException | undefined)?.code
   if (system === 'ENOSPC') return { code: 'disk-full', message: `the disk is full: ${first}` }
   if (system === 'EROFS') return { code: 'state-read-only', message: first }
-  return { code: 'failed', message: first, hint: 'BERTH_DEBUG=1 berth ...' }
+  return { code: 'failed', message: first, hint: `BERTH_DEBUG=1 ${call}` }
 }

@@ -43,7 +43,7 @@ export async function watch(
   // With the names: a loop that took over does not know the call.
   const followed = { ...(call && { call }), repo, ...(names && { tasks: names }) }
   const ended = await client.follow(followed, onEvent)
-  // 1 goes before 5, and 5 before 3 (docs/decisions/0027); a loop that took over does not know what was already so.
+  // 1 goes before 5, and 5 before 3 (docs/decisions/0027); the loop knows nothing of what is not this call's.
   const exit = already > 0 && (ended.exit === 0 || ended.exit === 3) ? 5 : ended.exit
   const { tasks } = await client.call('ls', { repo, all: true })
   const mine = names ? tasks.filter(task => names.includes(task.task)) : tasks.filter(isOpen)

@@ -5,6 +5,7 @@ import { BerthError } from '../core/errors.ts'
 import { refuseInside } from './inside.ts'
 import { type Io } from './io.ts'
 import { openPrint, printError } from './print.ts'
+import { callOf } from '../core/shellword.ts'
 import { buildProgram } from './program.ts'
 import { usageError } from './usage.ts'
 
@@ -49,8 +50,11 @@ export async function start(args: string[], world: World): Promise<number> {
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0
     const error = thrown instanceof CommanderError ? usageError(thrown, program.root, args) : thrown
+    const isKnown = program.root.commands.some(command => command.name() === verb)
     return printError(print, error, {
       json,
+      call: callOf(args),
+      help: isKnown ? `berth ${verb} --help` : 'berth --help',
       debug: env['BERTH_DEBUG'] !== undefined && env['BERTH_DEBUG'] !== '',
     })
   }

@@ -6,13 +6,13 @@ import { listProblem } from '../core/tasklist.ts'
 import { type Client } from '../daemon/client.ts'
 import { consented } from './consent.ts'
 import { type Io, withClient } from './io.ts'
-import { type RunOptions } from './tasks.ts'
+import { type RunOptions, wayTo } from './tasks.ts'
 
 /** A name that only the repository knows is asked of it only when a task waits for one. */
 export async function checkList(
   io: Io,
   tasks: (Submission & { line?: number })[],
-  repo: string,
+  { repo, file }: { repo: string; file: string | undefined },
 ): Promise<void> {
   const list = tasks.map(task => ({ ...task, after: task.spec.after ?? [] }))
   const here = new Set(list.map(task => task.name))
@@ -24,7 +24,9 @@ export async function checkList(
     list,
     known.tasks.map(task => task.task),
   )
-  if (problem) throw new BerthError(problem.code, problem.message, problem.hint)
+  if (!problem) return
+  const { code, message, line } = problem
+  throw new BerthError(code, message, line && file ? wayTo(file, line) : 'berth ls --all')
 }
 
 type Submitting = {

@@ -6,7 +6,7 @@ import { type Submission } from '../core/api.ts'
 import { BerthError } from '../core/errors.ts'
 import { joinFields, readField, type FieldKey, type TaskFields } from '../core/fields.ts'
 import { nameProblem, slugOf } from '../core/names.ts'
-import { shellWord } from '../core/shellword.ts'
+import { editAt, shellWord } from '../core/shellword.ts'
 import { type FileTask, type Mistake, parseMarkdown, type TaskFile } from '../core/taskfile.ts'
 import { titleOf } from '../core/tasklist.ts'
 import { type Common, type Io } from './io.ts'
@@ -47,7 +47,7 @@ export async function wantedTasks(io: Io, args: string[], options: RunOptions & 
   const flags = flagFields(options)
   const tasks = parsed.tasks.map(task => {
     const fields = { ...parsed.defaults, ...flags, ...task.fields }
-    if (fields.account !== undefined) throw noAccount(task, fields.account)
+    if (fields.account !== undefined) throw noAccount(task, fields.account, file)
     const engine = fields.command !== undefined && fields.engine === undefined ? { engine: 'command' } : {}
     const spec = { ...fields, ...engine, ...(options.base && { base: options.base }), title: task.title }
     return {
@@ -70,11 +70,11 @@ function ofBriefs(briefs: string[]): TaskFile {
 }
 
 async function ofFile(io: Io, file: string): Promise<TaskFile> {
-  const shown = file === '-' ? 'stdin' : file
+  const shown = shownFile(file)
   const bytes = file === '-' ? await io.readInput() : await readTaskFile(io, file)
   const text = decoded(bytes, shown)
   const parsed = await parsedAs(formatOf(file, text), text)
-  if (parsed.is === 'mistake') throw mistakeError(parsed, shown)
+  if (parsed.is === 'mistake') throw mistakeError(parsed, file)
   return parsed
 }
 
@@ -85,7 +85,11 @@ async function readTaskFile(io: Io, file: string): Promise<Uint8Array> {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT')
       throw new BerthError('not-found', `there is no task file '${file}'`, 'berth run -f FILE')
-    throw new BerthError('task-file', `'${file}' cannot be read: ${code ?? String(error)}`)
+    throw new BerthError(
+      'task-file',
+      `'${file}' cannot be read: ${code ?? String(error)}`,
+      `ls -l ${shellWord(file)}`,
+    )
   }
 }
 
@@ -123,12 +127,18 @@ const place = (shown: string, line: number, column: number): string =>
   `'${shown}', line ${line}, column ${column}`
 
 /** A mistake of a task file, for a person. */
-export const mistakeError = (mistake: Mistake, shown: string): BerthError =>
+export const mistakeError = ({ code, line, column, message, advice }: Mistake, file: string): BerthError =>
   new BerthError(
-    mistake.code,
-    `${place(shown, mistake.line, mistake.column)}: ${mistake.message}`,
-    mistake.hint,
+    code,
+    `${place(shownFile(file), line, column)}: ${message}${advice ? `; ${advice}` : ''}`,
+    wayTo(file, line),
   )
+
+/** The command that leads to a line of a task file; of stdin there is only what it should have said. */
+export const wayTo = (file: string, line: number): string =>
+  file === '-' ? 'berth run -f FILE --dry-run' : editAt(file, line)
+
+const shownFile = (file: string): string => (file === '-' ? 'stdin' : file)
 
 function nameOne(parsed: TaskFile, name: string): void {
   const [only] = parsed.tasks
@@ -168,8 +178,9 @@ function flagFields(options: RunOptions): TaskFields {
   }, {})
 }
 
-const noAccount = (task: FileTask, account: string): BerthError =>
+const noAccount = (task: FileTask, account: string, file = '-'): BerthError =>
   new BerthError(
     'not-found',
     `'${task.name ?? task.title}' names the account '${account}', and there is none of that name`,
+    wayTo(file, task.line),
   )

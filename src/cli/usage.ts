@@ -16,6 +16,9 @@ export function usageError(error: CommanderError, root: Command, args: string[])
       return unknownVerb(args.find(arg => !arg.startsWith('-')) ?? '', root)
     case 'commander.unknownOption':
       return unknownFlag(quoted('unknown option'), verb ?? root, name)
+    // `berth help VERB`, and there is none.
+    case 'commander.help':
+      return unknownVerb(args.filter(arg => !arg.startsWith('-'))[1] ?? '', root)
     case 'commander.missingArgument':
       return new BerthError(
         'usage',
@@ -24,7 +27,11 @@ export function usageError(error: CommanderError, root: Command, args: string[])
       )
     case 'commander.optionMissingArgument': {
       const flag = quoted('option')
-      return new BerthError('usage', `'${flag.split(' ')[0]}' needs a value`, `${name} ${flag}`)
+      return new BerthError(
+        'usage',
+        `'${flag.split(' ')[0]}' needs a value, as in '${flag}'`,
+        `${name} --help`,
+      )
     }
     case 'commander.excessArguments': {
       if (!verb) return unknownVerb(root.args[0] ?? '', root)

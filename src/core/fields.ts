@@ -1,6 +1,7 @@
 // The fields that a person may give a task in a task file: their names, their forms, and how each is read.
 
 import { type TaskSpec } from './event.ts'
+import { staysInside } from './names.ts'
 import { parseBudget, parseDuration } from './quantity.ts'
 
 /** What a task file or a flag may say of a task besides its title. */
@@ -20,7 +21,7 @@ export const forms = {
   priority: 'a whole number, higher goes first',
   after: 'names of tasks with commas between them',
   gates: 'one shell line; the key may be repeated',
-  touches: 'paths or globs with commas between them',
+  touches: 'paths or globs inside the repository, with commas between them',
   land: "'auto', 'ask' or 'never'",
   budget: "an amount like '2.50usd' or '200ktok'",
   timeout: "a duration like '90s', '30m' or '2h'",
@@ -52,10 +53,13 @@ export function readField(key: FieldKey, value: unknown): Read {
     case 'cwd':
       return read(given(insidePath(value), cwd => ({ cwd })))
     case 'labels':
-    case 'after':
-    case 'touches': {
+    case 'after': {
       const words = list(value)
       return read(words && { [key]: words })
+    }
+    case 'touches': {
+      const paths = list(value)
+      return read(paths?.every(staysInside) ? { touches: paths } : undefined)
     }
     case 'gates': {
       const lines = lineList(value)
@@ -111,9 +115,8 @@ function nonEmpty(value: unknown): string | undefined {
 
 /** A relative path that stays inside. */
 function insidePath(value: unknown): string | undefined {
-  const path = nonEmpty(value)?.replaceAll('\\', '/')
-  if (!path || path.startsWith('/') || /^[a-z]:/i.test(path)) return undefined
-  return path.split('/').includes('..') ? undefined : path
+  const path = nonEmpty(value)
+  return path && staysInside(path) ? path.replaceAll('\\', '/') : undefined
 }
 
 function choice<T extends string>(value: unknown, of: readonly T[], give: (word: T) => TaskFields) {

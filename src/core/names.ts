@@ -41,6 +41,10 @@ export function nameProblem(name: string): string | undefined {
   return undefined
 }
 
+/** Whether a path or glob of a repository is relative and leads out of nothing. */
+export const staysInside = (path: string): boolean =>
+  path.trim() !== '' && !/^([\\/]|[a-z]:)/i.test(path) && !path.split(/[\\/]/).includes('..')
+
 /** The branch of a task: the prefix and the name. */
 export const branchOf = (prefix: string, name: string): string => `${prefix}${name}`
 

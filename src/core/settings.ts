@@ -1,6 +1,7 @@
 // What `berth.toml` and the user's configuration may say: the keys, their forms, and where a mistake stands.
 
 import { z } from 'zod'
+import { staysInside } from './names.ts'
 import { nearest } from './nearest.ts'
 
 const sentence = (form: string) => ({ error: `must be ${form}` })
@@ -125,7 +126,10 @@ const both = {
   branchPrefix: text.describe("Put before a task's name for its branch.").optional(),
   fetch: flag.describe('Fetch the target before a task starts.').optional(),
   engine: text.describe('The engine of tasks that name none.').optional(),
-  cwd: text.describe('The folder inside the repository where agents start.').optional(),
+  cwd: text
+    .refine(staysInside, sentence('a folder inside the repository'))
+    .describe('The folder inside the repository where agents start.')
+    .optional(),
   copies: words.describe('Files that git ignores and every workspace needs, as paths or globs.').optional(),
   rebuildable: words
     .describe("Ignored folders that are never saved, added to Berth's own list; '!name' takes one out.")
@@ -168,7 +172,7 @@ export type Settings = z.infer<typeof settingsShape>
 export type UserSettings = z.infer<typeof userShape>
 
 /** `line` counts from 1. */
-export type SettingsMistake = { is: 'mistake'; line: number; message: string; hint?: string }
+export type SettingsMistake = { is: 'mistake'; line: number; message: string; advice?: string }
 
 /** Checks a parsed TOML document; `source` is its text, for the line of a mistake. */
 export function checkSettings(
@@ -222,12 +226,12 @@ function unknownSetting(
   const home = Object.entries(tables).find(([, table]) => Object.hasOwn(table.shape, key))?.[0]
   const place = path.length === 0 ? '' : ` in '${shownPath(path)}'`
   const near = nearest(key, known)
-  const hint = near
-    ? `${near} = ...`
+  const advice = near
+    ? `did you mean '${near}'?`
     : home && path.length === 0
-      ? `[${home}] ${key} = ...`
+      ? `it belongs into '[${home}]'`
       : `known keys: ${known.join(' ')}`
-  return { is: 'mistake', line, message: `unknown key '${key}'${place}`, hint }
+  return { is: 'mistake', line, message: `unknown key '${key}'${place}`, advice }
 }
 
 /** The keys that a table at `path` may have. */

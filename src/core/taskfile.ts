@@ -17,14 +17,15 @@ export type TaskFile = {
   notices: string[]
 }
 
-/** Line and column count from 1; the hint says a way out, as text or command. */
+/** Line and column count from 1. */
 export type Mistake = {
   is: 'mistake'
   code: ErrorCode
   line: number
   column: number
   message: string
-  hint?: string
+  /** What would be right, in words. */
+  advice?: string
 }
 
 /** One line of the text: where it starts, and its content without the line ending. */
@@ -118,7 +119,7 @@ export function unknownKey(key: string, line: number, column: number, known: str
     line,
     column,
     `unknown key '${key}'`,
-    near ? `${near}: ...` : `known keys: ${known.join(' ')}`,
+    near ? `did you mean '${near}'?` : `known keys: ${known.join(' ')}`,
   )
 }
 
@@ -195,8 +196,8 @@ function notATask(heading: Line, column: number, title: string): Mistake {
   const colon = title.indexOf(':')
   const [before, after] = colon < 0 ? [title, ''] : [title.slice(0, colon), title.slice(colon + 1)]
   const form = `## ${slugOf(before)}: ${after.trim() || title.trim() || 'title'}`
-  const hint = `write '${form}' for a task, or '### ${title}' inside a brief`
-  return mistake(heading.number, column, `the heading '## ${title}' is not a task`, hint)
+  const advice = `write '${form}' for a task, or '### ${title}' inside a brief`
+  return mistake(heading.number, column, `the heading '## ${title}' is not a task`, advice)
 }
 
 type Fields = { fields: TaskFields; used: number; doubt?: string }
@@ -227,10 +228,10 @@ export function badName(name: string, at: { line: number; column: number }): Mis
   const problem = nameProblem(name)
   if (problem === undefined) return undefined
   const message = `'${name}' cannot be the name of a task: ${problem}`
-  return { is: 'mistake', code: 'bad-name', ...at, message, hint: `name it '${slugOf(name)}'` }
+  return { is: 'mistake', code: 'bad-name', ...at, message, advice: `name it '${slugOf(name)}'` }
 }
 
 /** Builds a mistake of a task file. */
-export function mistake(line: number, column: number, message: string, hint?: string): Mistake {
-  return { is: 'mistake', code: 'task-file', line, column, message, ...(hint && { hint }) }
+export function mistake(line: number, column: number, message: string, advice?: string): Mistake {
+  return { is: 'mistake', code: 'task-file', line, column, message, ...(advice && { advice }) }
 }

@@ -11,12 +11,12 @@ export type Where = (path: (string | number)[]) => { line: number; column: numbe
 /** Reads the tasks of a parsed YAML or JSON document: defaults beside `tasks`, or a bare list of tasks. */
 export function readTasks(document: unknown, where: Where): TaskFile | Mistake {
   const top = Array.isArray(document) ? { tasks: document } : document
-  const at = (path: (string | number)[], message: string, hint?: string) => {
+  const at = (path: (string | number)[], message: string, advice?: string) => {
     const { line, column } = where(path)
-    return mistake(line, column, message, hint)
+    return mistake(line, column, message, advice)
   }
   if (!isRecord(top) || !Array.isArray(top.tasks)) {
-    return at([], "there is no list 'tasks' in it", 'tasks: [{name: fix-login, brief: ...}]')
+    return at([], "there is no list 'tasks' in it", "write 'tasks: [{name: fix-login, brief: ...}]'")
   }
   const { tasks: list, ...rest } = top
   const base = Array.isArray(document) ? [] : ['tasks']
@@ -92,7 +92,7 @@ export function titleOf(brief: string): string {
 }
 
 type Named = { name?: string; after: string[]; line?: number }
-type Problem = Pick<BerthError, 'code' | 'message'> & { hint?: string }
+type Problem = Pick<BerthError, 'code' | 'message'> & { line?: number }
 
 /**
  * What is wrong among tasks given together: a name twice, a dependency on a task that nobody knows, a cycle.
@@ -105,24 +105,26 @@ export function listProblem(tasks: Named[], known: Iterable<string>): Problem | 
     const lines = names.get(name) && line ? `, in lines ${names.get(name)} and ${line}` : ''
     if (names.has(name)) {
       const message = `two tasks have the name '${name}'${lines}`
-      return { code: 'task-file', message, hint: 'give each a name of its own' }
+      return { code: 'task-file', message, ...(line && { line }) }
     }
     names.set(name, line)
   }
   const all = new Set([...names.keys(), ...known])
-  for (const { name, after } of tasks) {
+  for (const { name, after, line } of tasks) {
     const missing = after.find(other => !all.has(other))
     if (missing === undefined) continue
     const near = nearest(missing, all)
-    const message = `${name ? `'${name}'` : 'a task'} waits for '${missing}', which is no task`
-    return { code: 'not-found', message, hint: near ? `after: ${near}` : 'berth ls --all' }
+    const advice = near ? `; did you mean '${near}'?` : ''
+    const message = `${name ? `'${name}'` : 'a task'} waits for '${missing}', which is no task${advice}`
+    return { code: 'not-found', message, ...(line && { line }) }
   }
   const cycle = cycleOf(tasks)
   if (!cycle) return undefined
+  const line = tasks.find(({ name }) => name === cycle[0])?.line
   return {
     code: 'cycle',
     message: `tasks wait for each other: '${cycle.join(' -> ')}'`,
-    hint: `take one 'after' out of it`,
+    ...(line && { line }),
   }
 }
 

@@ -3,24 +3,19 @@
 import { type TaskKey } from '../core/task.ts'
 import { type Caller } from './server.ts'
 
-export type Call = {
-  tasks: Set<TaskKey>
-  /** How many of its tasks another caller is at: they are not this call's. */
-  already: number
-}
-
 export type Calls = {
   /** `caller` waits for these tasks from now on, on behalf of `call`. */
-  attend(caller: Caller, call: string | undefined, tasks: readonly TaskKey[], already?: number): void
+  attend(caller: Caller, call: string | undefined, tasks: readonly TaskKey[]): void
   /** Whether a caller other than `caller` is there and waits for it. */
   isAttended(task: TaskKey, caller: Caller): boolean
-  of(call: string): Call | undefined
+  /** Its tasks; undefined: this loop does not know the call. */
+  of(call: string): ReadonlySet<TaskKey> | undefined
   /** Tasks that anyone waits for. */
   attended(): TaskKey[]
 }
 
 export function openCalls(): Calls {
-  const calls = new Map<string, Call>()
+  const calls = new Map<string, Set<TaskKey>>()
   const attending = new Map<TaskKey, Set<Caller>>()
   const leave = (caller: Caller, tasks: readonly TaskKey[]): void => {
     for (const task of tasks) {
@@ -30,12 +25,11 @@ export function openCalls(): Calls {
     }
   }
   return {
-    attend: (caller, call, tasks, already = 0) => {
+    attend: (caller, call, tasks) => {
       if (call !== undefined) {
-        const known = calls.get(call) ?? { tasks: new Set(), already: 0 }
+        const known = calls.get(call) ?? new Set()
         calls.set(call, known)
-        for (const task of tasks) known.tasks.add(task)
-        known.already += already
+        for (const task of tasks) known.add(task)
       }
       if (caller.gone()) return
       for (const task of tasks) {

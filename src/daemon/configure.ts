@@ -6,9 +6,11 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { realpathSync } from 'node:fs'
 import { TomlError, parse } from 'smol-toml'
-import { BerthError } from '../core/errors.ts'
+import { BerthError, type ErrorCode } from '../core/errors.ts'
+import { nearest } from '../core/nearest.ts'
 import { type Base, type Layer, mergeSettings, type Merged } from '../core/policy.ts'
-import { checkSettings, type UserSettings } from '../core/settings.ts'
+import { checkSettings, lineOf, type UserSettings } from '../core/settings.ts'
+import { editAt, shellWord } from '../core/shellword.ts'
 import { git } from '../git/git.ts'
 import { type Repository } from '../git/open.ts'
 import { tipOf } from '../git/branch.ts'
@@ -30,7 +32,25 @@ export type Configured = Merged & {
   trusted: boolean
   /** The branch whose berth.toml counts. */
   target: string
+  /** Where a setting was given, by the keys and indexes that lead to it; undefined if in no file. */
+  placeOf(path: (string | number)[]): SettingPlace | undefined
 }
+
+/** File and line for a person, and the command that leads there. */
+export type SettingPlace = { where: string; hint: string }
+
+/** A text that settings are read from. */
+type Source = { shown: string; text: string; way: (line: number) => string }
+
+type Sourced = Layer & { source?: Source }
+
+/** The error of a setting that is well-formed and cannot work, with its place where it has one. */
+export const settingError = (
+  code: ErrorCode,
+  message: string,
+  { place, hint }: { place: SettingPlace | undefined; hint: string },
+): BerthError =>
+  new BerthError(code, place === undefined ? message : `${place.where}: ${message}`, place?.hint ?? hint)
 
 /**
  * Reads and merges the configuration. `root`: where worktrees go if nothing is said; absolute. Throws BerthError
@@ -44,7 +64,7 @@ export async function configure(
   const environment = environmentLayer(env)
   const above = [...(user ? [user.layer] : []), ...environment, ...flagLayers(flags ?? {})]
   const own = await readOwn(repo, above)
-  const layers = [...(own.layer ? [own.layer] : []), ...above]
+  const layers: Sourced[] = [...(own.layer ? [own.layer] : []), ...above]
   const base: Base = {
     repository: repo.root,
     root,
@@ -55,8 +75,20 @@ export async function configure(
   const merged = mergeSettings(layers, base)
   const hash = createHash('sha256').update(merged.consent.join('\n')).digest('hex')
   const trusted = env['BERTH_TRUST'] === '1' || isTrusted(repo, user?.trust ?? [], env)
-  if (merged.policy.engines[merged.policy.defaultEngine] === undefined) throw unknownDefault(merged)
-  return { ...merged, source: own.source, hash, trusted, target: own.target }
+  const placeOf: Configured['placeOf'] = path => placeIn(layers, path)
+  if (merged.policy.engines[merged.policy.defaultEngine] === undefined)
+    throw unknownDefault(merged, placeOf(['engine']))
+  return { ...merged, source: own.source, hash, trusted, target: own.target, placeOf }
+}
+
+function placeIn(layers: Sourced[], path: (string | number)[]): SettingPlace | undefined {
+  const has = ({ settings }: Sourced): boolean =>
+    path.reduce((at: unknown, key) => (at as { [key: string]: unknown } | undefined)?.[key], settings) !==
+    undefined
+  const source = layers.findLast(has)?.source
+  if (source === undefined) return undefined
+  const line = lineOf(source.text, path)
+  return { where: `'${source.shown}', line ${line}`, hint: source.way(line) }
 }
 
 /**
@@ -77,7 +109,7 @@ export function consentNeeded({ consent, source }: Configured): BerthError {
   return new BerthError('consent-needed', message, 'berth config', { lines: consent, source })
 }
 
-type Own = { source: string; target: string; layer?: Layer; include: string[] }
+type Own = { source: string; target: string; layer?: Sourced; include: string[] }
 
 /** A berth.toml may name another target: that one's berth.toml counts then. Not more often than this. */
 const hopsMax = 3
@@ -128,7 +160,7 @@ function checkoutOf(repo: Repository): {
     own: () => {
       const source = text === undefined ? 'none' : `${fileName} of the checkout`
       return {
-        ...ownOf(text, source, join(folder ?? '', fileName)),
+        ...ownOf(source, text === undefined ? undefined : fileSource(join(folder ?? '', fileName), text)),
         include: includeLines(read(includeName)),
       }
     },
@@ -152,8 +184,9 @@ async function ofCommit(repo: Repository, branch: string): Promise<Own | undefin
   const text = await blob(repo, commit, fileName)
   if (text === undefined) return undefined
   const source = `${fileName} at ${branch} ${commit.slice(0, 10)}`
+  const way = `git -C ${shellWord(repo.root)} show ${shellWord(`${commit.slice(0, 10)}:${fileName}`)}`
   return {
-    ...ownOf(text, source, `${branch}:${fileName}`),
+    ...ownOf(source, { shown: `${branch}:${fileName}`, text, way: () => way }),
     include: includeLines(await blob(repo, commit, includeName)),
   }
 }
@@ -193,14 +226,16 @@ async function readBlob(repo: Repository, commit: string, path: string): Promise
   return shown.out.toString('utf8')
 }
 
-function ownOf(text: string | undefined, source: string, shown: string): Own {
-  if (text === undefined) return { source, target: '', include: [] }
-  return {
-    source,
-    target: '',
-    include: [],
-    layer: { from: source, settings: parsed(text, shown, 'repository'), repository: true },
-  }
+const fileSource = (file: string, text: string): Source => ({
+  shown: file,
+  text,
+  way: line => editAt(file, line),
+})
+
+function ownOf(from: string, source: Source | undefined): Own {
+  const none = { source: from, target: '', include: [] }
+  if (source === undefined) return none
+  return { ...none, layer: { from, settings: parsed(source, 'repository'), repository: true, source } }
 }
 
 const includeLines = (text: string | undefined): string[] =>
@@ -210,18 +245,24 @@ const includeLines = (text: string | undefined): string[] =>
     .filter(line => line !== '' && !line.startsWith('#'))
 
 /** Parses and checks one file. Throws `config`, with file and line. */
-function parsed(text: string, shown: string, of: 'repository' | 'user'): UserSettings {
+function parsed({ text, shown, way }: Source, of: 'repository' | 'user'): UserSettings {
   let document: unknown
   try {
     document = parse(text)
   } catch (error) {
     if (!(error instanceof TomlError)) throw error
     const reason = error.message.split('\n')[0]!.replace(/^Invalid TOML document: /, '')
-    throw new BerthError('config', `'${shown}', line ${error.line}, column ${error.column}: ${reason}`)
+    const { line, column } = error
+    throw new BerthError('config', `'${shown}', line ${line}, column ${column}: ${reason}`, way(line))
   }
   const checked = checkSettings(document, text, of)
   if (checked.is === 'settings') return checked.settings
-  throw new BerthError('config', `'${shown}', line ${checked.line}: ${checked.message}`, checked.hint)
+  const { line, message, advice } = checked
+  throw new BerthError(
+    'config',
+    `'${shown}', line ${line}: ${message}${advice ? `; ${advice}` : ''}`,
+    way(line),
+  )
 }
 
 /** The user's own configuration: the person's HOME counts, never where Berth stores things (docs/decisions/0011). */
@@ -232,12 +273,13 @@ export function userConfigFile(env: Environment): string {
   return join(folder, 'berth', 'config.toml')
 }
 
-function readUser(env: Environment): { layer: Layer; trust: string[] } | undefined {
+function readUser(env: Environment): { layer: Sourced; trust: string[] } | undefined {
   const file = userConfigFile(env)
   const text = readIfThere(file)?.toString('utf8')
   if (text === undefined) return undefined
-  const { trust, ...settings } = parsed(text, file, 'user')
-  return { layer: { from: file, settings, repository: false }, trust: trust ?? [] }
+  const source = fileSource(file, text)
+  const { trust, ...settings } = parsed(source, 'user')
+  return { layer: { from: file, settings, repository: false, source }, trust: trust ?? [] }
 }
 
 /** Not BERTH_TARGET or BERTH_BASE: those tell an agent about its own task. */
@@ -252,7 +294,7 @@ function environmentLayer(env: Environment): Layer[] {
   const add = (name: string, settings: object) => {
     const checked = checkSettings(settings, '', 'repository')
     if (checked.is === 'mistake')
-      throw new BerthError('config', `'${name}' ${checked.message.replace(/^'[^']*' /, '')}`)
+      throw new BerthError('config', `'${name}' ${checked.message.replace(/^'[^']*' /, '')}`, `unset ${name}`)
     layers.push({ from: name, settings: checked.settings, repository: false })
   }
   for (const [name, key] of Object.entries(keys)) if (env[name]) add(name, { [key]: env[name] })
@@ -294,12 +336,17 @@ function realOf(path: string): string | undefined {
   }
 }
 
-function unknownDefault(merged: Merged): BerthError {
+/** Names the nearest engine, or all. */
+export function unknownEngine(name: string, known: string[]): string {
+  const near = nearest(name, known)
+  const advice = near === undefined ? `known engines: ${known.join(' ')}` : `did you mean '${near}'?`
+  return `unknown engine '${name}'; ${advice}`
+}
+
+function unknownDefault(merged: Merged, place: SettingPlace | undefined): BerthError {
   const from = merged.effective.find(one => one.key === 'engine')?.from ?? 'default'
-  const known = Object.keys(merged.policy.engines).join(' ')
-  return new BerthError(
-    'unknown-engine',
-    `unknown engine '${merged.policy.defaultEngine}' (${from})`,
-    `known engines: ${known}`,
-  )
+  const { engines, defaultEngine } = merged.policy
+  const message = unknownEngine(defaultEngine, Object.keys(engines))
+  const hint = from.startsWith('BERTH_') ? `unset ${from}` : 'berth doctor'
+  return settingError('unknown-engine', place ? message : `'${from}': ${message}`, { place, hint })
 }

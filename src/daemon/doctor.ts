@@ -11,7 +11,7 @@ import { git, gitEnvironment, reasonOf } from '../git/git.ts'
 import { atLeast, oldestGit } from '../git/open.ts'
 import { run } from '../platform/exec.ts'
 import { platform } from '../platform/platform.ts'
-import { openState } from '../store/state.ts'
+import { openState, requireWritable } from '../store/state.ts'
 import { stateDirOf, statePaths } from '../store/paths.ts'
 import { findToolHomes } from '../workspace/home.ts'
 import { userConfigFile } from './configure.ts'
@@ -132,22 +132,7 @@ const diskMin = 2_000_000_000
 
 function checkState(env: Environment): Check[] {
   const dir = stateDirOf(env, platform)
-  const isNetworkFileSystem = (path: string) => platform.isNetworkFileSystem(path)
-  const checks: Check[] = []
-  try {
-    const { id } = openState(dir, { readOnly: true, isNetworkFileSystem })
-    checks.push({ check: 'state', state: 'ok', text: `'${dir}', schema ${id.schema}` })
-  } catch (error) {
-    if (!(error instanceof BerthError)) throw error
-    const fresh = error.code === 'not-found'
-    const text = fresh ? `'${dir}', not made yet` : error.message
-    checks.push({
-      check: 'state',
-      state: fresh ? 'ok' : 'problem',
-      text,
-      ...(error.hint && !fresh && { hint: error.hint }),
-    })
-  }
+  const checks: Check[] = [checkPlace(dir)]
   const free = platform.freeBytes(existing(dir))
   const enough = free >= diskMin
   checks.push({
@@ -166,6 +151,20 @@ function checkState(env: Environment): Check[] {
     ...checks,
     { check: 'config', state: 'ok', text: `'${file}'${existsSync(file) ? '' : ', which is not there'}` },
   ]
+}
+
+function checkPlace(dir: string): Check {
+  const isNetworkFileSystem = (path: string) => platform.isNetworkFileSystem(path)
+  try {
+    requireWritable(dir)
+    const { id } = openState(dir, { readOnly: true, isNetworkFileSystem })
+    return { check: 'state', state: 'ok', text: `'${dir}', schema ${id.schema}` }
+  } catch (error) {
+    if (!(error instanceof BerthError)) throw error
+    const { code, message, hint } = error
+    if (code === 'not-found') return { check: 'state', state: 'ok', text: `'${dir}', not made yet` }
+    return { check: 'state', state: 'problem', text: message, ...(hint && { hint }) }
+  }
 }
 
 function existing(dir: string): string {

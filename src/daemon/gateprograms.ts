@@ -2,8 +2,8 @@
 
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
-import { BerthError } from '../core/errors.ts'
 import { type GatePolicy } from '../core/config.ts'
+import { type SettingPlace, settingError } from './configure.ts'
 
 const shellOwn = new Set(
   (
@@ -20,16 +20,15 @@ const shellOwn = new Set(
 export function requireGatePrograms(
   gates: readonly Pick<GatePolicy, 'name' | 'run'>[],
   env: { [name: string]: string | undefined },
+  placeOf: (at: number) => SettingPlace | undefined = () => undefined,
 ): void {
-  for (const gate of gates) {
+  for (const [at, gate] of gates.entries()) {
     const program = programOf(gate.run)
     if (program === undefined || isThere(program, env)) continue
-    const hint = `install '${program}', or change the gate`
-    throw new BerthError(
-      'gate-missing',
-      `the gate '${gate.name}' needs '${program}', which is not installed`,
-      hint,
-    )
+    throw settingError('gate-missing', `the gate '${gate.name}' needs '${program}', which is not installed`, {
+      place: placeOf(at),
+      hint: 'berth run --gate COMMAND "BRIEF"',
+    })
   }
 }
 

@@ -130,8 +130,4 @@ function gone(wire: Wire, limitMs: number): Promise<void> {
 }
 
 const newer = ({ version: theirs }: Hello): BerthError =>
-  new BerthError(
-    'daemon-newer',
-    `a newer Berth (${theirs}) is running`,
-    'update this berth, or stop it there',
-  )
+  new BerthError('daemon-newer', `a newer Berth (${theirs}) is running`, 'npm install -g berth@latest')

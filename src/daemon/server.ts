@@ -118,7 +118,7 @@ const bugText = (error: unknown): string =>
 const otherContract = (theirs: number): BerthError =>
   theirs > contract
     ? new BerthError('daemon-down', 'an older Berth is running', 'berth daemon stop')
-    : new BerthError('daemon-newer', 'a newer Berth is running', 'update this berth')
+    : new BerthError('daemon-newer', 'a newer Berth is running', 'npm install -g berth@latest')
 
 const isRequest = (message: unknown): message is Request =>
   typeof message === 'object' &&

@@ -63,7 +63,8 @@ function chosen(
   if (found) return found
   if (own.length > 0) {
     const attempts = own.map(([, run]) => run.attempt).join(', ')
-    throw new BerthError('not-found', `'${task}' has no attempt '${attempt}'`, `its attempts: ${attempts}`)
+    const message = `'${task}' has no attempt '${attempt}'; its attempts: ${attempts}`
+    throw new BerthError('not-found', message, `berth transcript ${task}`)
   }
   const known = fleet.tasks.has(`${project}/${task}`)
   if (known) throw new BerthError('not-found', `'${task}' has not run yet`, `berth show ${task}`)

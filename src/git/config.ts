@@ -3,6 +3,7 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { BerthError } from '../core/errors.ts'
+import { shellWord } from '../core/shellword.ts'
 import { failure, type Git, git } from './git.ts'
 import { splitNul } from './path.ts'
 
@@ -75,8 +76,9 @@ export const withoutFilters = (filters: readonly string[]): string[] =>
 export const filterError = ({ filter, program }: MissingFilter): BerthError =>
   new BerthError(
     'filter-missing',
-    `the program '${program}' is not installed, and files with the attribute 'filter=${filter}' need it`,
-    `install '${program}', or: git config filter.${filter}.required false`,
+    `the program '${program}' is not installed, and files with the attribute 'filter=${filter}' need it; ` +
+      'install it, or do without',
+    `git config ${shellWord(`filter.${filter}.required`)} false`,
   )
 
 /** The names in `filter=NAME` of attribute lines. */

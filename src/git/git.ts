@@ -1,6 +1,7 @@
 // The only runner of git: its environment, its flags, its limits and what its failures mean.
 
 import { BerthError } from '../core/errors.ts'
+import { shellWord } from '../core/shellword.ts'
 import { run } from '../platform/exec.ts'
 
 export type Environment = { [name: string]: string }
@@ -82,8 +83,8 @@ export function failure(at: Git, args: readonly string[], result: GitResult): Be
   if (result.truncated) return new BerthError('git-failed', `'${what}' in '${at.dir}' printed too much`)
   const lock = lockFileOf(result.err)
   if (lock) {
-    const hint = `see which program holds it, and if none does: rm '${lock}'`
-    return new BerthError('git-busy', `git is busy in '${at.dir}': '${lock}' is there`, hint)
+    const message = `git is busy in '${at.dir}': '${lock}' is there, and can go if no program holds it`
+    return new BerthError('git-busy', message, `ls -l ${shellWord(lock)}`)
   }
   return new BerthError('git-failed', `'${what}' in '${at.dir}' failed: ${reasonOf(result)}`)
 }

@@ -1,8 +1,9 @@
 // Opening a repository: where its parts lie, who it is, and the preconditions with errors of their own.
 
 import { createHash } from 'node:crypto'
+import { statSync } from 'node:fs'
 import { access, realpath, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { BerthError } from '../core/errors.ts'
 import { shellWord } from '../core/shellword.ts'
 import { readSettings, type Settings } from './config.ts'
@@ -41,7 +42,11 @@ export async function openRepository(dir: string, options: OpenOptions): Promise
   const place = resolve(dir)
   const found = await stat(place).catch(() => undefined)
   if (!found?.isDirectory())
-    throw new BerthError('not-a-repository', `'${place}' is not a directory`, 'berth … --repo DIR')
+    throw new BerthError(
+      'not-a-repository',
+      `'${place}' is not a directory`,
+      `ls ${shellWord(standing(place))}`,
+    )
   const at: Git = {
     dir: place,
     commonDir: '',
@@ -74,6 +79,13 @@ export async function openRepository(dir: string, options: OpenOptions): Promise
     version,
     traits: await traitsOf(root, commonDir, settings),
   }
+}
+
+/** The nearest folder that is there. */
+function standing(path: string): string {
+  for (let folder = path; ; folder = dirname(folder))
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() || dirname(folder) === folder)
+      return folder
 }
 
 const asked = { timeoutMs: 30_000 }

@@ -3,6 +3,7 @@
 import { lstat, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { BerthError, type ErrorCode } from '../core/errors.ts'
+import { shellWord } from '../core/shellword.ts'
 import { foldName } from '../core/names.ts'
 import { deleteBranch } from './branch.ts'
 import { fillWorktree, filterProblem, isThere, noticesOf, runPostCheckout } from './checkout.ts'
@@ -149,14 +150,15 @@ async function refuseForPath(repo: Repository, path: string): Promise<Refused | 
   const place = slashed(join(real, basename(path)))
   if (isWithin(place, slashed(common)) || (!repo.bare && isWithin(place, slashed(root)))) {
     const message = `'${path}' lies inside the repository '${repo.root}'`
-    return refused('path-inside', 'path-refused', message, 'set another folder for worktrees in berth.toml')
+    return refused('path-inside', 'path-refused', message, 'berth config')
   }
   const name = basename(path)
   for (const other of await readdir(real).catch(() => [])) {
-    if (other === name) return refused('path', 'name-taken', `'${path}' is there already`, `ls -la '${path}'`)
+    if (other === name)
+      return refused('path', 'name-taken', `'${path}' is there already`, `ls -la ${shellWord(path)}`)
     if (foldName(other) === foldName(name)) {
       const message = `'${path}' and '${join(parent, other)}' are one on disks that ignore letter case`
-      return refused('path-folds', 'name-taken', message, 'choose another name with --name')
+      return refused('path-folds', 'name-taken', message, 'berth run --name NAME "BRIEF"')
     }
   }
   return undefined
@@ -187,7 +189,7 @@ async function claimBranch(repo: Repository, request: AddRequest, made: Made): P
   if (clash) {
     const other = clash.replace(/^refs\/heads\//, '')
     const message = `the branch '${branch}' cannot stand beside the branch '${other}'`
-    return refused('branch-clash', 'name-taken', message, 'choose another name with --name')
+    return refused('branch-clash', 'name-taken', message, 'berth run --name NAME "BRIEF"')
   }
   if ((await git(repo, ['cat-file', '-e', `${commit}^{commit}`])).code !== 0) {
     return refused('commit', 'not-found', `there is no commit '${commit}'`, 'git log')
@@ -202,12 +204,12 @@ async function takeUp(repo: Repository, request: AddRequest, tip: string): Promi
   const user = list.entries.find(entry => entry.branch === branch)
   if (user) {
     const message = `the branch '${branch}' is checked out in '${user.path}'`
-    const refusal = refused('branch-checked-out', 'name-taken', message, 'choose another name with --name')
+    const refusal = refused('branch-checked-out', 'name-taken', message, 'berth run --name NAME "BRIEF"')
     return { ...refusal, at: user.path }
   }
   if (!request.takeUp) {
     const message = `the branch '${branch}' is there already`
-    return refused('branch', 'name-taken', message, 'choose another name with --name')
+    return refused('branch', 'name-taken', message, 'berth run --name NAME "BRIEF"')
   }
   const count = await ok(repo, ['rev-list', '--count', `${request.commit}..${tip}`])
   return { is: 'branch', tip, tookUp: Number(count.toString('utf8')) }
@@ -244,7 +246,7 @@ async function register(
     }
     return added
   })
-  if (!result) return refused('path', 'name-taken', `'${path}' is there already`, `ls -la '${path}'`)
+  if (!result) return refused('path', 'name-taken', `'${path}' is there already`, `ls -la ${shellWord(path)}`)
   if (result.code === 0 && made.entryDir) return { is: 'registered', entryDir: made.entryDir }
   if (!made.entryDir && (await isRegistered(repo, path))) {
     const message = `git still lists a worktree at '${path}', which is not there`
@@ -338,7 +340,7 @@ function fillFailure(at: Git, result: GitResult): StepError {
   const text = `a filter that the files need failed: '${name}' (${reasonOf(result)})`
   return new StepError(
     'checkout',
-    new BerthError('filter-missing', text, `see: git config --get-regexp '^filter'`),
+    new BerthError('filter-missing', text, `git config --get-regexp '^filter'`),
   )
 }
 

@@ -66,7 +66,7 @@ function accountHome(): string {
     return userInfo().homedir
   } catch {
     const message = `the account with uid ${uid()} has no home folder`
-    throw new BerthError('config', message, 'BERTH_STATE_DIR=/some/folder berth …')
+    throw new BerthError('config', message, 'export BERTH_STATE_DIR=/some/folder')
   }
 }
 

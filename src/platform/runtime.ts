@@ -3,6 +3,7 @@
 import { chmodSync, lstatSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { BerthError } from '../core/errors.ts'
+import { shellWord } from '../core/shellword.ts'
 
 /** Measured: Node cuts longer paths silently, and two servers then share one name. */
 const socketPathBytes = 100
@@ -25,7 +26,7 @@ export function posixSocketPath(runtimeDir: string, stateId: string, what: strin
   const bytes = Buffer.byteLength(path)
   if (bytes > socketPathBytes) {
     const message = `the socket path '${path}' has ${bytes} bytes, more than ${socketPathBytes}`
-    throw new BerthError('socket-path', message, 'XDG_RUNTIME_DIR= berth …')
+    throw new BerthError('socket-path', message, 'unset XDG_RUNTIME_DIR')
   }
   ensurePrivate(folder, uid)
   return path
@@ -45,7 +46,7 @@ function ensurePrivate(folder: string, uid: number) {
     }
   }
   const problem = problemOf(folder, uid)
-  if (problem) throw new BerthError('path-refused', `'${folder}' ${problem}`, `ls -ld ${folder}`)
+  if (problem) throw new BerthError('path-refused', `'${folder}' ${problem}`, `ls -ld ${shellWord(folder)}`)
 }
 
 function problemOf(folder: string, uid: number): string | undefined {

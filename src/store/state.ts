@@ -3,6 +3,7 @@
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { BerthError } from '../core/errors.ts'
+import { shellWord } from '../core/shellword.ts'
 import { atomicWrite, nearestFolder, privateDir, readIfThere, storageError } from './files.ts'
 import { type StatePaths, statePaths } from './paths.ts'
 import { schemaVersion } from './schema.ts'
@@ -27,7 +28,7 @@ export function openState(dir: string, options: StateOptions): { id: StateId; pa
     throw new BerthError(
       'state-network',
       `'${paths.dir}' is on a network file system`,
-      'BERTH_STATE_DIR=<a local folder> berth …',
+      'export BERTH_STATE_DIR=/some/local/folder',
     )
   const found = readId(paths)
   if (found !== undefined && found.schema > schemaVersion) throw newer(paths.dir, found.schema)
@@ -46,6 +47,17 @@ export function openState(dir: string, options: StateOptions): { id: StateId; pa
   const id = found ?? { stateId: options.newId(), schema: schemaVersion, madeAt: options.now() }
   if (found === undefined) writeId(paths, id)
   return { id, paths }
+}
+
+/** Throws `path-refused` or `state-read-only` where `openState` would because of the place, and makes nothing. */
+export function requireWritable(dir: string): void {
+  const paths = statePaths(resolve(dir))
+  if (readId(paths) === undefined) refuseForeign(paths.dir)
+  try {
+    accessSync(nearestFolder(paths.dir), constants.W_OK)
+  } catch (error) {
+    throw storageError(error, paths.dir)
+  }
 }
 
 /**
@@ -96,6 +108,6 @@ function refuseForeign(dir: string): void {
     throw new BerthError(
       'path-refused',
       `'${dir}' is no state directory: it holds '${foreign}'`,
-      `BERTH_STATE_DIR='${join(dir, 'berth')}' berth …`,
+      `export BERTH_STATE_DIR=${shellWord(join(dir, 'berth'))}`,
     )
 }

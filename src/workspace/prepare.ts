@@ -241,7 +241,7 @@ async function takeUpEarlier(input: PrepareInput, voice: Voice): Promise<Step<Ma
     case 'half':
       return clearHalf(input, half, base ?? 'HEAD', voice)
     case 'other':
-      return failed(input, 'path', half.reason, { hint: `move '${path}' away, or: berth run --name NAME` })
+      return failed(input, 'path', half.reason, { hint: `ls -la ${shellWord(path)}` })
     case 'unknown':
       return failed(input, 'path', half.reason)
   }
@@ -340,7 +340,7 @@ async function furnish(
 async function setUp(input: PrepareInput, place: Place, voice: Voice): Promise<Step<undefined>> {
   const done = await runSetup(input, place, voice)
   if (done.is === 'done') return { is: 'ok', value: undefined }
-  const hint = done.outFile === undefined ? {} : { hint: `less '${done.outFile}'` }
+  const hint = done.outFile === undefined ? {} : { hint: `less ${shellWord(done.outFile)}` }
   return failed(input, 'setup', done.reason, { tail: done.tail, ...hint })
 }
 

@@ -11,6 +11,7 @@ test('wrong verbs, flags and arguments are named with the nearest valid one', as
   await berth([])
   await berth(['lss'])
   await berth(['blame', 'x'])
+  await berth(['help', 'lss'])
   await berth(['ls', '--jsno'])
   await berth(['ls', '--jsno', '--json'])
   await berth(['run', '--engien', 'x', 'y'])
@@ -32,6 +33,25 @@ test('wrong verbs, flags and arguments are named with the nearest valid one', as
   await berth(['ask', 'why?'])
   await berth(['report', 'don'])
   await isGolden('usage')
+})
+
+test('help is what --help says, of all and of a verb', async () => {
+  const world = makeWorld()
+  for (const [asked, same] of [
+    [['help'], ['--help']],
+    [
+      ['help', 'run'],
+      ['run', '--help'],
+    ],
+  ] as const) {
+    const expected = await world.berth([...same])
+    expect(expected).toMatchObject({
+      code: 0,
+      err: '',
+      out: expect.stringMatching(/^Usage: berth /) as unknown,
+    })
+    expect(await world.berth([...asked])).toEqual(expected)
+  }
 })
 
 test('wrong task files and briefs are refused with line and column, before anything is made', async () => {

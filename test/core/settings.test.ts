@@ -48,10 +48,10 @@ test('everything that may be said is accepted', () => {
 })
 
 test.each([
-  ['taregt = "x"', 1, "unknown key 'taregt'", 'target = ...'],
-  ['target = "x"\n\n[limits]\njob = 3\n', 4, "unknown key 'job' in 'limits'", 'jobs = ...'],
-  ['jobs = 3', 1, "unknown key 'jobs'", '[limits] jobs = ...'],
-  ['trust = ["/"]', 1, "unknown key 'trust'", /^known keys: target remote /],
+  ['taregt = "x"', 1, "unknown key 'taregt'", "did you mean 'target'?"],
+  ['target = "x"\n\n[limits]\njob = 3\n', 4, "unknown key 'job' in 'limits'", "did you mean 'jobs'?"],
+  ['jobs = 3', 1, "unknown key 'jobs'", "it belongs into '[limits]'"],
+  ['trust = ["/"]', 1, "unknown key 'trust'", expect.stringMatching(/^known keys: target remote /)],
   ['fetch = "yes"', 1, "'fetch' must be 'true' or 'false'", undefined],
   ['land = "now"', 1, "'land' must be 'auto', 'ask', 'never'", undefined],
   [
@@ -61,12 +61,17 @@ test.each([
     undefined,
   ],
   ['[limits]\njobs = 0', 2, "'limits.jobs' must be a whole number of at least 1", undefined],
-  ['setup = ["a", { run = "b", timeot = "1m" }]', 1, "unknown key 'timeot' in 'setup[1]'", 'timeout = ...'],
+  [
+    'setup = ["a", { run = "b", timeot = "1m" }]',
+    1,
+    "unknown key 'timeot' in 'setup[1]'",
+    "did you mean 'timeout'?",
+  ],
   ['setup = [1]', 1, "'setup[0]' must be a shell line or a table", undefined],
   ['[[gates]]\nrun = "a"\n\n[[gates]]\nrun = 1\n', 5, "'gates[1].run' must be text", undefined],
   ['[[gates]]\nname = "x"\n', 1, "'gates[0].run' must be text", undefined],
   ['[engines.x]\ntype = "cluade"\n', 2, /^'engines\.x\.type' must be 'command', 'claude'/, undefined],
-  ['[engines.x]\narg = []\n', 2, "unknown key 'arg' in 'engines.x'", 'argv = ...'],
+  ['[engines.x]\narg = []\n', 2, "unknown key 'arg' in 'engines.x'", "did you mean 'argv'?"],
   ['[engines."a b"]\n', 1, "'engines.a b' must be a name of letters, digits, _ and -", undefined],
   ['redact = ["ok", "("]', 1, "'redact[1]' must be a regular expression", undefined],
   ['text = """\ntarget = 1\n"""\n', 1, "unknown key 'text'", undefined],
@@ -76,7 +81,7 @@ test.each([
   if (found.is !== 'mistake') return
   if (typeof message === 'string') expect(found.message).toBe(message)
   else expect(found.message).toMatch(message)
-  if (hint !== undefined) expect(found.hint).toMatch(hint)
+  if (hint !== undefined) expect(found.advice).toEqual(hint)
 })
 
 test('the line of a key is found under headers, dotted keys and after strings of many lines', () => {

@@ -106,7 +106,7 @@ test.each([
       line: 4,
       column: 1,
       message: "the heading '## Overview' is not a task",
-      hint: "write '## overview: Overview' for a task, or '### Overview' inside a brief",
+      advice: "write '## overview: Overview' for a task, or '### Overview' inside a brief",
     },
   ],
   [
@@ -116,7 +116,7 @@ test.each([
       line: 1,
       column: 1,
       message: "the heading '## Fix: the login' is not a task",
-      hint: "write '## fix: the login' for a task, or '### Fix: the login' inside a brief",
+      advice: "write '## fix: the login' for a task, or '### Fix: the login' inside a brief",
     },
   ],
   [
@@ -126,7 +126,7 @@ test.each([
       line: 1,
       column: 1,
       message: 'there is no task in it',
-      hint: "write '## name: title' and the brief below it",
+      advice: "write '## name: title' and the brief below it",
     },
   ],
   [
@@ -136,7 +136,7 @@ test.each([
       line: 1,
       column: 1,
       message: 'there is no task in it',
-      hint: "write '## name: title' and the brief below it",
+      advice: "write '## name: title' and the brief below it",
     },
   ],
   [
@@ -146,7 +146,7 @@ test.each([
       line: 1,
       column: 1,
       message: "the brief of 'a' is empty",
-      hint: 'write it below the heading',
+      advice: 'write it below the heading',
     },
   ],
   [
@@ -169,7 +169,7 @@ test.each([
       line: 2,
       column: 1,
       message: "unknown key 'engin'",
-      hint: 'engine: ...',
+      advice: "did you mean 'engine'?",
     },
   ],
   [
@@ -179,7 +179,7 @@ test.each([
       line: 1,
       column: 1,
       message: "the front matter that '---' opens is never closed",
-      hint: "close it with '---'",
+      advice: "close it with '---'",
     },
   ],
   [
@@ -189,7 +189,7 @@ test.each([
       line: 1,
       column: 3,
       message: "'con' cannot be the name of a task: Windows reserves this name for a device",
-      hint: "name it 'task-con'",
+      advice: "name it 'task-con'",
     },
   ],
   [
@@ -199,7 +199,7 @@ test.each([
       line: 4,
       column: 3,
       message: "fenced code that '```' opens is never closed, and swallows line 6",
-      hint: "close it with '```'",
+      advice: "close it with '```'",
     },
   ],
 ])('%j is refused with line, column and the way out', (text, mistake) => {

@@ -47,19 +47,24 @@ test('JSON of the same shape, or a bare list of tasks, keeps every byte of a bri
 })
 
 test.each([
-  ['yaml', 'tasks:\n  - name: a\n    breif: x\n', 3, 5, "unknown key 'breif'", 'brief: ...'],
+  ['yaml', 'tasks:\n  - name: a\n    breif: x\n', 3, 5, "unknown key 'breif'", /^did you mean 'brief'\?$/],
   ['yaml', 'tasks:\n  - name: A b\n    brief: x\n', 2, 5, /^'A b' cannot be the name of a task/, undefined],
   ['yaml', 'tasks:\n  - brief: ""\n', 2, 5, /empty$/, undefined],
   ['yaml', 'tasks: [\n', 2, 1, /^YAML is malformed/, undefined],
-  ['yaml', 'x: 1\n', 1, 1, "there is no list 'tasks' in it", 'tasks: [{name: fix-login, brief: ...}]'],
+  ['yaml', 'x: 1\n', 1, 1, "there is no list 'tasks' in it", /^write 'tasks: /],
   ['yaml', 'tasks:\n  - brief: x\n    priority: high\n', 3, 5, /^'priority' must be/, undefined],
   ['json', '{"tasks": [\n  {"name": "a", "brief": "x",}\n]}', 2, 30, 'JSON is malformed here', undefined],
   ['json', '{"tasks": [\n  {"brief": "x"} // no\n]}', 2, 18, 'JSON is malformed here', undefined],
   ['json', '{"tasks": [', 1, 12, 'JSON is malformed here', undefined],
   ['json', '[{"brief": "x", "land": "now"}]', 1, 17, /^'land' must be/, undefined],
-] as const)('%s %j is refused with line and column', (format, text, line, column, message, hint) => {
+] as const)('%s %j is refused with line and column', (format, text, line, column, message, advice) => {
   const mistake = readDocument(text, format)
-  expect(mistake).toMatchObject({ is: 'mistake', line, column, ...(hint && { hint }) })
+  expect(mistake).toMatchObject({
+    is: 'mistake',
+    line,
+    column,
+    ...(advice && { advice: expect.stringMatching(advice) as unknown }),
+  })
   expect('message' in mistake && mistake.message).toMatch(message)
 })
 
@@ -71,13 +76,16 @@ test('two tasks of one name are named with their lines', () => {
   expect(listProblem(tasks, [])).toEqual({
     code: 'task-file',
     message: "two tasks have the name 'a', in lines 1 and 7",
-    hint: 'give each a name of its own',
+    line: 7,
   })
 })
 
 test('a dependency on a task that nobody knows is refused with the nearest; one of the repository is known', () => {
   const tasks = [{ name: 'a', after: ['login'] }]
-  expect(listProblem(tasks, ['logins'])).toMatchObject({ code: 'not-found', hint: 'after: logins' })
+  expect(listProblem(tasks, ['logins'])).toEqual({
+    code: 'not-found',
+    message: "'a' waits for 'login', which is no task; did you mean 'logins'?",
+  })
   expect(listProblem(tasks, ['login'])).toBeUndefined()
 })
 
@@ -86,7 +94,6 @@ test('a cycle is printed along its way', () => {
   expect(listProblem(of(['a', ['b']], ['b', ['a']]), [])).toEqual({
     code: 'cycle',
     message: "tasks wait for each other: 'a -> b -> a'",
-    hint: "take one 'after' out of it",
   })
   expect(cycleOf(of(['x', ['a']], ['a', ['b', 'c']], ['b', []], ['c', ['d']], ['d', ['a']]))).toEqual([
     'a',

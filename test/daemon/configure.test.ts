@@ -117,8 +117,8 @@ test('mistakes name file, line and the nearest key, wherever they stand', async 
   const repo = world.repository('repo', { 'berth.toml': '# x\ntaregt = "main"\n' })
   expect(await refusal(configured(repo))).toEqual({
     code: 'config',
-    message: "'main:berth.toml', line 2: unknown key 'taregt'",
-    hint: 'target = ...',
+    message: "'main:berth.toml', line 2: unknown key 'taregt'; did you mean 'target'?",
+    hint: expect.stringMatching(/^git -C \S+\/repo show [0-9a-f]{10}:berth\.toml$/) as unknown,
   })
   world.commit(repo, 'syntax', { 'berth.toml': 'land = "auto\n' })
   expect(await refusal(configured(repo))).toMatchObject({
@@ -132,10 +132,11 @@ test('mistakes name file, line and the nearest key, wherever they stand', async 
   user('')
   expect(await refusal(configured(repo, { BERTH_JOBS: 'x' }))).toMatchObject({
     message: "'BERTH_JOBS' must be a whole number of at least 1",
+    hint: 'unset BERTH_JOBS',
   })
   expect(await refusal(configured(repo, { BERTH_ENGINE: 'cluade' }))).toMatchObject({
     code: 'unknown-engine',
-    message: "unknown engine 'cluade' (BERTH_ENGINE)",
+    message: "'BERTH_ENGINE': unknown engine 'cluade'; did you mean 'claude'?",
   })
 })
 
@@ -193,7 +194,7 @@ test('a gate whose program is missing is refused before anything runs', async ()
   expect(await missing).toEqual({
     code: 'gate-missing',
     message: "the gate 'tests' needs 'no-such-program', which is not installed",
-    hint: "install 'no-such-program', or change the gate",
+    hint: 'berth run --gate COMMAND "BRIEF"',
   })
   expect(() => requireGatePrograms(gate('git status'), world.env)).not.toThrow()
   expect(() => requireGatePrograms(gate('/no/such/program'), world.env)).toThrow(BerthError)

@@ -12,7 +12,7 @@ export const run: Command<RunOptions> = async (io, { args, options }) => {
   const repo = repoOf(io, options)
   const { tasks, notices } = await wantedTasks(io, args, options)
   for (const notice of notices) io.print.note(`note: ${notice}`)
-  await checkList(io, tasks, repo)
+  await checkList(io, tasks, { repo, file: options.file })
   if (options.dryRun) return listDry(io, tasks, options)
   const background = options.detach ? { background: 'start' as const } : {}
   const { openClient } = await import('../../daemon/client.ts')

@@ -48,7 +48,7 @@ export async function interruptCall(
   shell: Shell,
   { call, force, only }: Requests['interrupt']['params'],
 ): Promise<object> {
-  const keys = new Set(shell.calls.of(call)?.tasks)
+  const keys = new Set(shell.calls.of(call))
   for (const task of fleetOf(shell).tasks.values()) if (task.call === call) keys.add(task.key)
   const tasks = [...keys]
     .flatMap(key => fleetOf(shell).tasks.get(key) ?? [])

@@ -34,7 +34,7 @@ export async function follow(
     }
     const left = (): void => end(() => {})
     const look = (): void => {
-      const exit = exitCode(shell, params, followed())
+      const exit = exitCode(shell, followed())
       if (exit !== undefined) end(() => resolve({ exit }))
     }
     let looking = false
@@ -62,7 +62,7 @@ function keysOf(
 ): Set<TaskKey> | undefined {
   const fleet = fleetOf(shell)
   const known = call === undefined ? undefined : shell.calls.of(call)
-  const keys = new Set(known?.tasks)
+  const keys = new Set(known)
   for (const task of fleet.tasks.values()) if (call !== undefined && task.call === call) keys.add(task.key)
   if (known === undefined && project !== undefined)
     for (const name of tasks ?? []) keys.add(keyOf({ project, task: name }))
@@ -85,14 +85,11 @@ function isWanted(
   return 'project' in event && keys.has(`${event.project}/${event.task}`)
 }
 
-function exitCode(shell: Shell, { call }: Params, keys: Set<TaskKey> | undefined): number | undefined {
+function exitCode(shell: Shell, keys: Set<TaskKey> | undefined): number | undefined {
   if (keys === undefined) return undefined
   const fleet = fleetOf(shell)
   const tasks = [...keys].map(key => fleet.tasks.get(key)).filter((task): task is Task => task !== undefined)
   const clock = shell.loop.clock()
   if (!restsFor(fleet, tasks, clock)) return undefined
-  const exit = exitOf(fleet, tasks, clock)
-  const already = call === undefined ? 0 : (shell.calls.of(call)?.already ?? 0)
-  // 1 goes before 5, and 5 before 3 (docs/decisions/0027).
-  return exit !== 1 && already > 0 ? 5 : exit
+  return exitOf(fleet, tasks, clock)
 }

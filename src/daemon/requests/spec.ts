@@ -4,10 +4,10 @@ import { type Requests, type Submission } from '../../core/api.ts'
 import { type ProjectPolicy } from '../../core/config.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type TaskSpec } from '../../core/event.ts'
-import { nearest } from '../../core/nearest.ts'
 import { engineFor } from '../../engines/index.ts'
 import { type Repository } from '../../git/open.ts'
 import { type Environment } from '../../workspace/environment.ts'
+import { type Configured, settingError, unknownEngine } from '../configure.ts'
 import { findProgram, missingText } from '../perform/launch.ts'
 
 type Flags = Requests['submit']['params']['flags']
@@ -40,28 +40,35 @@ export function specOf({ spec }: Submission, policy: ProjectPolicy, flags: Flags
 /** Throws `unknown-engine`, `engine-missing`, `empty-brief`, or `usage` for a command without a command line. */
 export function requireEngine(
   spec: TaskSpec,
-  policy: ProjectPolicy,
+  { policy, placeOf }: Pick<Configured, 'policy' | 'placeOf'>,
   { env, repo, brief }: { env: Environment; repo: Repository; brief: string },
 ): void {
-  if (brief.trim() === '') throw new BerthError('empty-brief', `the brief of '${spec.title}' is empty`)
+  if (brief.trim() === '')
+    throw new BerthError(
+      'empty-brief',
+      `the brief of '${spec.title}' is empty`,
+      'berth run "what is to be done"',
+    )
   const engine = policy.engines[spec.engine]
-  if (!engine) {
-    const names = Object.keys(policy.engines)
-    const near = nearest(spec.engine, names)
-    const hint = near === undefined ? `known engines: ${names.join(' ')}` : `did you mean '${near}'?`
-    throw new BerthError('unknown-engine', `unknown engine '${spec.engine}'`, hint)
-  }
+  if (!engine)
+    throw new BerthError(
+      'unknown-engine',
+      unknownEngine(spec.engine, Object.keys(policy.engines)),
+      'berth doctor',
+    )
   const adapter = engineFor(engine)
   if (engine.type === 'command' && spec.command !== undefined) return
   const program = engine.argv[0] ?? adapter.program
   if (program === '')
-    throw new BerthError(
-      'usage',
-      `the engine '${spec.engine}' needs a command line`,
-      `berth run --command 'CMD' "BRIEF"`,
-    )
+    throw settingError('usage', `the engine '${spec.engine}' needs a command line`, {
+      place: placeOf(['engines', spec.engine]),
+      hint: `berth run --command 'CMD' "BRIEF"`,
+    })
   // A relative path is seen from the worktree, which is not there yet.
   if (program.includes('/') && !program.startsWith('/')) return
   if (findProgram(program, { PATH: env['PATH'], cwd: repo.root }) !== undefined) return
-  throw new BerthError('engine-missing', missingText(engine, adapter), adapter.install || undefined)
+  throw settingError('engine-missing', missingText(engine, adapter), {
+    place: placeOf(['engines', spec.engine, 'argv', 0]),
+    hint: adapter.install || 'berth doctor',
+  })
 }

@@ -32,14 +32,14 @@ export async function submit(shell: Shell, params: Params, caller: Caller): Prom
   const opened = await openProject(shell, { dir: params.repo, env, flags: jobs })
   const { repo, configured } = opened
   const consent = consentFacts(shell, opened, { trust: params.trust, must: true })
-  requireGatePrograms(configured.policy.gates, env)
+  requireGatePrograms(configured.policy.gates, env, at => configured.placeOf(['gates', at]))
   const specs = submissions.map(each => specOf(each, configured.policy, flags))
   requireGatePrograms(
     specs.flatMap(({ gates = [] }) => gates.map(run => ({ name: run, run }))),
     env,
   )
   for (const [i, spec] of specs.entries())
-    requireEngine(spec, configured.policy, { env, repo, brief: submissions[i]!.brief })
+    requireEngine(spec, configured, { env, repo, brief: submissions[i]!.brief })
   for (const base of new Set(specs.flatMap(spec => spec.base ?? []))) await requireRevision(repo, base)
   // From here on nothing waits: what is found free is taken before anyone else can ask.
   const plan = planOf(shell, { ...params, project: repo.id }, specs, caller)
@@ -55,7 +55,7 @@ export async function submit(shell: Shell, params: Params, caller: Caller): Prom
   ])
   const mine = plan.filter(each => each.state !== 'already-running')
   const keys = mine.map(({ name }) => keyOf({ project: repo.id, task: name }))
-  shell.calls.attend(caller, params.call, keys, plan.length - mine.length)
+  shell.calls.attend(caller, params.call, keys)
   return { tasks: plan.map(each => answerOf(each)) }
 }
 
@@ -119,7 +119,7 @@ function requireName(name: string, seen: readonly string[]): void {
       `berth run --name ${slugOf(name)} "BRIEF"`,
     )
   if (seen.includes(name))
-    throw new BerthError('bad-name', `two tasks have the name '${name}'`, 'give each a name of its own')
+    throw new BerthError('bad-name', `two tasks have the name '${name}'`, 'berth ls --all')
 }
 
 async function requireRevision(repo: Repository, base: string): Promise<void> {
@@ -130,7 +130,7 @@ async function requireRevision(repo: Repository, base: string): Promise<void> {
 function requireOrder(plan: readonly Planned[], known: string[]): void {
   const list = plan.map(({ name, submission, spec }) => ({ ...submission, name, after: spec.after }))
   const problem = listProblem(list, known)
-  if (problem) throw new BerthError(problem.code, problem.message, problem.hint)
+  if (problem) throw new BerthError(problem.code, problem.message, 'berth ls --all')
 }
 
 function stateOf(
@@ -143,8 +143,8 @@ function stateOf(
   if (landed && task.digest === digest) return { state: 'landed', task }
   if (isGone(task)) return { state: 'submitted' }
   if (task.digest !== digest) {
-    const hint = `berth run --name OTHER "BRIEF", or: berth rm ${task.name}`
-    throw new BerthError('name-taken', `a task '${task.name}' with another brief is there already`, hint)
+    const message = `a task '${task.name}' with another brief is there already; give this one another name`
+    throw new BerthError('name-taken', message, `berth show ${task.name}`)
   }
   const mine = task.call === call
   return {

@@ -172,8 +172,8 @@ export function taskNamed(fleet: Fleet, project: string, name: string): Task {
   const near = nearest(name, names)
   throw new BerthError(
     'not-found',
-    `no task '${name}'`,
-    near === undefined ? 'berth ls --all' : `did you mean '${near}'?`,
+    `no task '${name}'${near === undefined ? '' : `; did you mean '${near}'?`}`,
+    near === undefined ? 'berth ls --all' : `berth show ${near}`,
   )
 }
 

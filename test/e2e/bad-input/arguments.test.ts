@@ -31,15 +31,19 @@ const typed: [string, string[], Refusal][] = [
   [
     'an unknown engine',
     ['run', '--engine', 'cluade', 'x'],
-    { error: 'unknown-engine', message: "unknown engine 'cluade'", hint: "did you mean 'claude'?" },
+    {
+      error: 'unknown-engine',
+      message: "unknown engine 'cluade'; did you mean 'claude'?",
+      hint: 'berth doctor',
+    },
   ],
   [
     'an unknown engine that is near none',
     ['run', '--engine', 'zzz', 'x'],
     {
       error: 'unknown-engine',
-      message: "unknown engine 'zzz'",
-      hint: 'known engines: command claude codex gemini opencode',
+      message: "unknown engine 'zzz'; known engines: command claude codex gemini opencode",
+      hint: 'berth doctor',
     },
   ],
   [
@@ -94,9 +98,18 @@ const typed: [string, string[], Refusal][] = [
     {
       error: 'gate-missing',
       message: "the gate 'no-such-program --all' needs 'no-such-program', which is not installed",
-      hint: "install 'no-such-program', or change the gate",
+      hint: 'berth run --gate COMMAND "BRIEF"',
     },
   ],
+  ...['/etc/passwd', '../other/file', 'src/../..', 'C:\\Windows'].map((path): [string, string[], Refusal] => [
+    `a path to touch that lies outside: ${path}`,
+    ['run', '--touches', path, '--command', 'true', 'x'],
+    {
+      error: 'usage',
+      message: `'--touches' must be paths or globs inside the repository, with commas between them, not '${path}'`,
+      hint: 'berth run --help',
+    },
+  ]),
   [
     'a task that waits for one that nobody knows',
     ['run', '--after', 'nope', '--command', 'true', 'x'],
@@ -108,7 +121,7 @@ const typed: [string, string[], Refusal][] = [
     {
       error: 'cycle',
       message: "tasks wait for each other: 'a -> a'",
-      hint: "take one 'after' out of it",
+      hint: 'berth ls --all',
     },
   ],
   [
@@ -149,8 +162,8 @@ test('a refused task takes the others of its call with it, and what was there be
   const told = await world.json(['ls', '--all', '--repo', repo])
   await expectRefusal(world, ['run', '--name', 'a', '--command', 'true', '--repo', repo, 'another brief'], {
     error: 'name-taken',
-    message: "a task 'a' with another brief is there already",
-    hint: 'berth run --name OTHER "BRIEF", or: berth rm a',
+    message: "a task 'a' with another brief is there already; give this one another name",
+    hint: 'berth show a',
   })
   const file = world.write(join(world.dir, 'two.md'), '## b: t\n\nx\n\n## a: t\n\ny\n')
   expect(await world.berth(['run', '-f', file, '--command', 'true', '--repo', repo])).toMatchObject({

@@ -32,6 +32,12 @@ async function withReadyTask(world: World, repo: string): Promise<void> {
   expect(await world.berth(args)).toMatchObject({ code: 0 })
 }
 
+/** What `doctor` says of the state directory. */
+async function stateCheck(world: World, repo: string): Promise<unknown> {
+  const { checks } = await world.json<{ checks: { check: string }[] }>(['doctor', '--repo', repo])
+  return checks.find(({ check }) => check === 'state')
+}
+
 const readOnly = (state: string) =>
   ({
     error: 'state-read-only',
@@ -51,6 +57,12 @@ mounting(
     await expectRefusal(world, ['run', '--detach', '--command', 'true', 'x'], readOnly(world.state), options)
     await expectRefusal(world, ['daemon', 'start'], readOnly(world.state), options)
     expect(await world.json(['ls', '--all'], options)).toEqual({ berth: 1, tasks: [] })
+    expect(await stateCheck(world, repo)).toEqual({
+      check: 'state',
+      state: 'problem',
+      text: `cannot write '${world.state}'`,
+      hint: `ls -ld '${world.state}'`,
+    })
     expect(readdirSync(world.state)).toEqual([])
     release()
     await expectNothingMade(world, repo, world.state)
@@ -92,7 +104,7 @@ mounting(
     )
     const run = (args: string[]) => inNamespace(world, repo, mounts, args)
     const message = `'${world.state}' is on a network file system`
-    const hint = 'BERTH_STATE_DIR=<a local folder> berth …'
+    const hint = 'export BERTH_STATE_DIR=/some/local/folder'
     expect(run(work)).toEqual({ code: 2, out: '', err: `berth: ${message}\nhint: ${hint}\n` })
     expect(run([...work, '--json'])).toEqual({
       code: 2,
@@ -183,7 +195,7 @@ test('a folder with other things in it does not become a state directory', async
     {
       error: 'path-refused',
       message: `'${photos}' is no state directory: it holds 'cat.jpg'`,
-      hint: `BERTH_STATE_DIR='${photos}/berth' berth …`,
+      hint: `export BERTH_STATE_DIR=${photos}/berth`,
     },
     { cwd: repo, env: { BERTH_STATE_DIR: photos } },
   )
@@ -206,7 +218,7 @@ test(
     const refusal = {
       error: 'socket-path',
       message: `the socket path '${path}' has ${Buffer.byteLength(path)} bytes, more than 100`,
-      hint: 'XDG_RUNTIME_DIR= berth …',
+      hint: 'unset XDG_RUNTIME_DIR',
     } as const
     const detached = ['run', '--detach', '--command', 'true', 'x']
     for (const args of [work, detached, ['daemon', 'start']])
