@@ -241,7 +241,9 @@ async function takeUpEarlier(input: PrepareInput, voice: Voice): Promise<Step<Ma
     case 'half':
       return clearHalf(input, half, base ?? 'HEAD', voice)
     case 'other':
-      return failed(input, 'path', half.reason, { hint: `ls -la ${shellWord(path)}` })
+      return failed(input, 'path', `${half.reason}; move it away, or give the task another name`, {
+        hint: `ls -la ${shellWord(path)}`,
+      })
     case 'unknown':
       return failed(input, 'path', half.reason)
   }

@@ -14,6 +14,7 @@ import { policy } from './story.ts'
 import { makesOf } from './simulate.ts'
 import {
   type Told,
+  asked,
   attempt,
   claimed,
   collected,
@@ -25,7 +26,6 @@ import {
   of,
   ready,
   red,
-  runId,
   started,
   submit,
   told,
@@ -100,16 +100,7 @@ test('no more are started than there are slots: by priority, then the oldest fir
 })
 
 test('a run that waits for an answer holds no slot, but those alive are bounded', () => {
-  const ask = (task: string) => [
-    ...workspace(task),
-    ...started(task),
-    {
-      kind: 'question.asked' as const,
-      run: runId(task, 1),
-      question: { id: 'q', text: 'which?', choices: [] },
-      ...of(task),
-    },
-  ]
+  const ask = (task: string) => [...workspace(task), ...started(task), asked(task)]
   const story = told(submit('one'), submit('two'), submit('three'), submit('four'), submit('five'))
   story.tell(...ask('one'), ...ask('two'))
   expect(keys(story)).toEqual(['prepare:p/three', 'prepare:p/four'])

@@ -6,6 +6,7 @@ import { tasksOf } from '../../src/core/fleet.ts'
 import { type Landing } from '../../src/core/outcome.ts'
 import {
   type Told,
+  asked,
   attempt,
   claimed,
   done,
@@ -107,16 +108,7 @@ test('a stopped task rests once its run is over', () => {
 })
 
 test('when all that may be alive waits for answers, what is queued behind them rests too', () => {
-  const ask = (task: string) => [
-    ...workspace(task),
-    ...started(task),
-    {
-      kind: 'question.asked' as const,
-      run: runId(task, 1),
-      question: { id: 'q', text: '?', choices: [] },
-      ...of(task),
-    },
-  ]
+  const ask = (task: string) => [...workspace(task), ...started(task), asked(task)]
   const story = told(
     submit('one'),
     submit('two'),

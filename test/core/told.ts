@@ -96,6 +96,14 @@ export const claimed = (task = 'one', attempt = 1, engine = 'a'): Fact => ({
   ...of(task),
 })
 
+/** The first run of a task asks a person. */
+export const asked = (task: string): Fact => ({
+  kind: 'question.asked',
+  run: runId(task, 1),
+  question: { id: 'q', text: 'which?', choices: [] },
+  ...of(task),
+})
+
 export const started = (task = 'one', attempt = 1): Fact[] => [
   claimed(task, attempt),
   {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { type RunEnd } from '../../src/core/outcome.ts'
 import { claude } from '../../src/engines/claude.ts'
 import { launchInput } from './launching.ts'
-import { now, out, replay, replayed, type Line } from './replay.ts'
+import { now, out, replay, type Line, readsAsMeant } from './replay.ts'
 
 const recorded: { [scenario: string]: { reports: string[]; end: RunEnd } } = {
   success: {
@@ -127,13 +127,7 @@ const recorded: { [scenario: string]: { reports: string[]; end: RunEnd } } = {
   },
 }
 
-describe('what the real program said', () => {
-  for (const [scenario, expected] of Object.entries(recorded)) {
-    test(`in the situation '${scenario}' is read as it was meant`, () => {
-      expect(replayed(claude, scenario)).toEqual(expected)
-    })
-  }
-})
+readsAsMeant(claude, recorded)
 
 describe('the start', () => {
   test('has its own session id and acts without asking', () => {

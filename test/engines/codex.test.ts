@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { type RunEnd } from '../../src/core/outcome.ts'
 import { codex } from '../../src/engines/codex.ts'
 import { launchInput } from './launching.ts'
-import { now, out, replay, replayed } from './replay.ts'
+import { now, out, replay, readsAsMeant } from './replay.ts'
 
 const recorded: { [scenario: string]: { reports: string[]; end: RunEnd } } = {
   success: {
@@ -107,13 +107,7 @@ const recorded: { [scenario: string]: { reports: string[]; end: RunEnd } } = {
   },
 }
 
-describe('what the real program said', () => {
-  for (const [scenario, expected] of Object.entries(recorded)) {
-    test(`in the situation '${scenario}' is read as it was meant`, () => {
-      expect(replayed(codex, scenario)).toEqual(expected)
-    })
-  }
-})
+readsAsMeant(codex, recorded)
 
 describe('the start', () => {
   test('is sandboxed to the worktree, with a config that keeps it quiet', () => {

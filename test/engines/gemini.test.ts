@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { type RunEnd } from '../../src/core/outcome.ts'
 import { gemini } from '../../src/engines/gemini.ts'
 import { launchInput } from './launching.ts'
-import { now, out, replay, replayed } from './replay.ts'
+import { now, out, replay, readsAsMeant } from './replay.ts'
 
 const recorded: { [scenario: string]: { reports: string[]; end: RunEnd } } = {
   success: {
@@ -97,13 +97,7 @@ const recorded: { [scenario: string]: { reports: string[]; end: RunEnd } } = {
   },
 }
 
-describe('what the real program said', () => {
-  for (const [scenario, expected] of Object.entries(recorded)) {
-    test(`in the situation '${scenario}' is read as it was meant`, () => {
-      expect(replayed(gemini, scenario)).toEqual(expected)
-    })
-  }
-})
+readsAsMeant(gemini, recorded)
 
 describe('the start', () => {
   test('has its own session id, acts without asking, and trusts its folder', () => {

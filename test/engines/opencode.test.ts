@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { type RunEnd } from '../../src/core/outcome.ts'
 import { opencode } from '../../src/engines/opencode.ts'
 import { launchInput } from './launching.ts'
-import { now, out, replay, replayed } from './replay.ts'
+import { now, out, replay, readsAsMeant } from './replay.ts'
 
 const recorded: { [scenario: string]: { reports: string[]; end: RunEnd } } = {
   success: {
@@ -93,13 +93,7 @@ const recorded: { [scenario: string]: { reports: string[]; end: RunEnd } } = {
   },
 }
 
-describe('what the real program said', () => {
-  for (const [scenario, expected] of Object.entries(recorded)) {
-    test(`in the situation '${scenario}' is read as it was meant`, () => {
-      expect(replayed(opencode, scenario)).toEqual(expected)
-    })
-  }
-})
+readsAsMeant(opencode, recorded)
 
 describe('the start', () => {
   test('acts without asking and keeps to the home of the task', () => {

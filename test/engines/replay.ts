@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
 import { type RunEnd } from '../../src/core/outcome.ts'
 import { type Engine, type Ended, type ReadState, type Report } from '../../src/engines/engine.ts'
 
@@ -9,6 +10,20 @@ export type Line = { stream: 'out' | 'err'; line: string }
 
 /** The wall clock of every replay. */
 export const now = Date.parse('2026-11-29T14:00:00Z')
+
+/** Tests that every recording of the program says what is expected of it. */
+export const readsAsMeant = (
+  engine: Engine,
+  recorded: { [scenario: string]: ReturnType<typeof replayed> },
+): unknown =>
+  describe('what the real program said', () => {
+    test.each(Object.entries(recorded))(
+      "in the situation '%s' is read as it was meant",
+      (scenario, expected) => {
+        expect(replayed(engine, scenario)).toEqual(expected)
+      },
+    )
+  })
 
 /** Reads a recording of test/fixtures/recorded. */
 export function replayed(engine: Engine, scenario: string): { reports: string[]; end: RunEnd } {

@@ -79,7 +79,8 @@ test('a branch that is checked out is refused and the path that has it is named 
     what: 'branch-checked-out',
     code: 'name-taken',
     message: `the branch 'berth/login' is checked out in '${world.path('other-wt')}'`,
-    hint: 'choose another name with --name',
+    hint: 'berth run --name NAME "BRIEF"',
+    at: world.path('other-wt'),
   })
   expect(readFileSync(world.path('other-wt', 'app.txt'), 'utf8')).toBe('half')
   expect(worktrees(repo.root)).toBe(2)
@@ -189,8 +190,9 @@ test('a required filter whose program is missing is named before anything is mad
     what: 'filter',
     code: 'filter-missing',
     message:
-      "the program 'no-such-big-tool' is not installed, and files with the attribute 'filter=big' need it",
-    hint: "install 'no-such-big-tool', or: git config filter.big.required false",
+      "the program 'no-such-big-tool' is not installed, and files with the attribute 'filter=big' need it; " +
+      'install it, or do without',
+    hint: 'git config filter.big.required false',
   })
   expect(branches(repo.root)).toEqual(['main'])
 })

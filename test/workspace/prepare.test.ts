@@ -86,7 +86,8 @@ test('a path that is taken by another is refused with a way out, and nothing is 
   expect(fact).toMatchObject({
     kind: 'workspace.failed',
     step: 'path',
-    hint: expect.stringContaining('--name'),
+    reason: `'${yard.root}/login' is no worktree that git knows; move it away, or give the task another name`,
+    hint: `ls -la ${yard.root}/login`,
   })
   expect(state()).toBe(before)
   expect(readFileSync(join(yard.root, 'login', 'mine'), 'utf8')).toBe('keep')
