@@ -106,6 +106,7 @@ const shown: { [kind in Event['kind']]?: { phase?: Phase; quiet?: true } } = {
   'task.stopped': { phase: 'stopped' },
   'workspace.claimed': { phase: 'preparing', quiet: true },
   'workspace.ready': { phase: 'preparing' },
+  'workspace.missing': { phase: 'retrying' },
   'workspace.failed': { phase: 'failed' },
   'workspace.stuck': {},
   'setup.exited': {},

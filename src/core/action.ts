@@ -4,6 +4,7 @@ import { type Action } from './api.ts'
 import { type Item } from './attention.ts'
 import { type Fact, type TeardownMode } from './event.ts'
 import { type Astray } from './outcome.ts'
+import { type Stage } from './stage.ts'
 import { type Task, isBare, latestRun } from './task.ts'
 import { plainRemoval } from './workspace.ts'
 
@@ -141,13 +142,16 @@ function taskWays(item: Item, task: Task): Way[] {
     case 'approve':
       return [approveWay(item, task), retryWay(task), removeWay(task, {})]
     case 'conflict':
-      return [retryWay(task), landWay(task, 'you resolved it: land it again'), removeWay(task, {})]
+      return [
+        retryWay(task),
+        ...resolveWays(item, task),
+        landWay(item, task, 'you resolved and committed it: land it'),
+        removeWay(task, {}),
+      ]
     case 'target':
-      return [landWay(task, 'try to land it again'), retryWay(task), removeWay(task, {})]
+      return [landWay(item, task, 'try to land it again'), retryWay(task), removeWay(task, {})]
     case 'gate':
-      return item.code === 'gate' && task.landing !== undefined
-        ? [retryWay(task), landWay(task, 'land it again'), removeWay(task, {})]
-        : [retryWay(task), removeWay(task, {})]
+      return [retryWay(task), landWay(item, task, 'verify it as it is now, and land it'), removeWay(task, {})]
     case 'decide':
       return decideWays(item, task)
     default: {
@@ -164,12 +168,32 @@ const retryWay = (task: Task): Way => ({
   facts: by => [{ kind: 'task.retried', by, ...of(task) }],
 })
 
-const landWay = (task: Task, label: string): Way => ({
+const landWay = ({ subject }: Item, task: Task, label: string): Way => ({
   key: 'land',
   label,
   command: `berth land ${task.name}`,
-  facts: by => [{ kind: 'task.land-asked', by, ...of(task) }],
+  facts: by => landFacts(task, subject.is === 'task' ? subject.stage : undefined, by),
 })
+
+/** An order to land. Work that failed for what it is has perhaps been mended by hand: it is looked at again. */
+export function landFacts(task: Task, stage: Stage | undefined, by: string): Fact[] {
+  const asked: Fact = { kind: 'task.land-asked', by, ...of(task) }
+  if (stage?.is !== 'failed' || !isMendable(stage)) return [asked]
+  const commit = task.verification?.commit ?? ''
+  return [{ kind: 'task.withdrawn', commit, reason: 'a person asked to land it', ...of(task) }, asked]
+}
+
+/** Whether a person can mend by hand why it failed, and then land it. */
+export const isMendable = ({ code }: Stage & { is: 'failed' }): boolean =>
+  code === 'gate' || code === 'conflict'
+
+/** What to type first where a person resolves a conflict with the target: in the worktree, never in a checkout. */
+function resolveWays({ subject }: Item, { workspace }: Task): Way[] {
+  const onto = subject.is === 'task' && subject.stage.is === 'failed' ? subject.stage.onto : undefined
+  if (workspace?.phase !== 'ready' || onto === undefined) return []
+  const command = `git -C ${quoted(workspace.path)} merge ${quoted(onto)}`
+  return [{ key: 'resolve', label: 'resolve it by hand, and commit', command, facts: () => [] }]
+}
 
 function removeWay(task: Task, how: Partial<TeardownMode>): Way {
   const flag = how.discard === true ? ' --discard' : how.save === true ? ' --save' : ''

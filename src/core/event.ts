@@ -175,6 +175,8 @@ export type StateFact =
   | ({ kind: 'task.noted'; text: string; run?: RunId } & OfTask)
   // its workspace
   | ({ kind: 'workspace.claimed'; path: string; branch: string; home: string } & OfTask)
+  /** Its worktree went by another hand: it is made again, on its branch, before anything starts in it. */
+  | ({ kind: 'workspace.missing'; reason: string } & OfTask)
   | ({
       kind: 'workspace.ready'
       path: string

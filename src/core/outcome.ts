@@ -77,7 +77,8 @@ export type Astray = {
 
 /** Why a landing did not happen. Nothing moved in any of these. */
 export type Landing =
-  | { is: 'conflict'; paths: string[]; tip: string }
+  /** `onto`: what it was merged with, by the name that a person would type. */
+  | { is: 'conflict'; paths: string[]; tip: string; onto?: string }
   | { is: 'gate'; gate: string; reason: string; tail: string[]; tip: string }
   /** The target is red by itself: nobody is blamed (case 60). */
   | { is: 'target-red'; gate: string; reason: string; tail: string[]; tip: string }

@@ -28,6 +28,8 @@ export type Unlandable = {
   sentence: string
   evidence: Evidence[]
   paths?: string[]
+  /** What a person would merge by hand. */
+  onto?: string
 }
 
 export function readyStage(
@@ -60,6 +62,7 @@ function unlandable(fleet: Fleet, task: Task, { failure, tries }: FailedLanding)
         sentence,
         evidence: pathsOf(failure.paths),
         paths: failure.paths,
+        ...(failure.onto === undefined ? {} : { onto: failure.onto }),
       }
     }
     case 'gate': {

@@ -33,6 +33,7 @@ export type Next =
       sentence: string
       evidence: Evidence[]
       paths?: string[]
+      onto?: string
     }
   | { is: 'decide'; sentence: string; evidence: Evidence[]; commit: string }
 
@@ -256,7 +257,8 @@ function afterUnmended(setback: Setback): Next & { is: 'failed' } {
   if (setback.is === 'conflict') {
     const evidence = setback.paths.map(text => ({ kind: 'path', text }))
     const sentence = `it conflicts with the target in ${list(setback.paths)}, ${nothing}`
-    return { is: 'failed', code: 'conflict', sentence, evidence }
+    const onto = setback.onto === undefined ? {} : { onto: setback.onto }
+    return { is: 'failed', code: 'conflict', sentence, evidence, ...onto }
   }
   const where = setback.where === 'integration' ? ' on the merge with the target' : ''
   return {

@@ -35,6 +35,7 @@ const table: Table = {
   'task.released': ({ reason }) => `released: ${reason}`,
   'task.noted': ({ text }) => `note: ${text}`,
   'workspace.claimed': ({ path }) => `workspace is being made at ${path}`,
+  'workspace.missing': ({ reason }) => `workspace is to be made again: ${reason}`,
   'workspace.ready': ({ branch, base, baseRule }) =>
     `workspace ready on ${branch} from ${short(base)}: ${baseRules[baseRule] ?? baseRule}`,
   'workspace.failed': ({ step, reason }) => `workspace could not be made: ${step}: ${reason}`,

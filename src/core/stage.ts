@@ -28,6 +28,7 @@ export type Stage =
       sentence: string
       evidence: Evidence[]
       paths?: string[]
+      onto?: string
       hint?: string
     }
   | { is: 'held' }

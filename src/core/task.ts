@@ -58,7 +58,7 @@ export type Setback =
       reason: string
       tail: string[]
     }
-  | { is: 'conflict'; attempt: number; paths: string[] }
+  | { is: 'conflict'; attempt: number; paths: string[]; onto?: string }
 
 export type Saved = {
   id: string
@@ -293,7 +293,10 @@ function proved(task: Task, event: Event): void {
     case 'landing.failed': {
       const { failure } = event
       drop(task, 'gate')
-      if (failure.is === 'conflict') setBack(task, { is: 'conflict', attempt, paths: failure.paths })
+      if (failure.is === 'conflict') {
+        const { paths, onto } = failure
+        setBack(task, { is: 'conflict', attempt, paths, ...(onto === undefined ? {} : { onto }) })
+      }
       if (failure.is === 'gate')
         setBack(task, {
           is: 'gate',

@@ -3,7 +3,16 @@
 import { type Event, type Holder, type Loss, type TeardownMode, type TeardownStep } from './event.ts'
 import { type Moment, momentOf } from './run.ts'
 
-type Place = { path: string; branch: string; home: string; since: Moment }
+type Origin = { base: string; baseRule: string; target?: string }
+
+type Place = {
+  path: string
+  branch: string
+  home: string
+  since: Moment
+  /** Where its work began, if it is being made again. */
+  origin?: Origin
+}
 
 export type Workspace =
   /** `loop` counts the loops of this state directory: one of an earlier loop was cut off. */
@@ -75,7 +84,24 @@ export function applyWorkspace(
   switch (event.kind) {
     case 'workspace.claimed': {
       const { path, branch, home } = event
-      return { phase: 'claimed', path, branch, home, since, loop }
+      const origin = workspace?.origin === undefined ? {} : { origin: workspace.origin }
+      return { phase: 'claimed', path, branch, home, since, loop, ...origin }
+    }
+    case 'workspace.missing': {
+      if (workspace?.phase !== 'ready') return workspace
+      const { base, baseRule, target } = workspace
+      const origin = { base, baseRule, ...(target === undefined ? {} : { target }) }
+      const { reason } = event
+      return {
+        ...placeOf(workspace),
+        phase: 'failed',
+        since,
+        step: 'missing',
+        reason,
+        tail: [],
+        retry: true,
+        origin,
+      }
     }
     case 'workspace.ready': {
       const { path, branch, home, base, baseRule, notices } = event
@@ -169,9 +195,15 @@ export function putOff(workspace: Workspace | undefined, reason: string): Worksp
 
 /** Where its branch began, and what it is for. */
 function groundOf(workspace: Workspace): { base?: string; target?: string } {
-  if (workspace.phase !== 'ready' && workspace.phase !== 'removed') return {}
-  const { base, target } = workspace
+  const ground = workspace.phase === 'ready' || workspace.phase === 'removed' ? workspace : workspace.origin
+  const { base, target } = ground ?? {}
   return { ...(base === undefined ? {} : { base }), ...(target === undefined ? {} : { target }) }
 }
 
-const placeOf = ({ path, branch, home, since }: Workspace): Place => ({ path, branch, home, since })
+const placeOf = ({ path, branch, home, since, origin }: Workspace): Place => ({
+  path,
+  branch,
+  home,
+  since,
+  ...(origin === undefined ? {} : { origin }),
+})

@@ -17,6 +17,8 @@ export type HalfMade =
   | { is: 'complete'; head: string; branch: string | null; entryDir: string }
   /** Cut off. `unique`: files that are not (a beginning of) what the commit holds; `commits` beyond the base. */
   | { is: 'half'; entryDir: string | null; unique: string[]; commits: number; reason: string }
+  /** Made whole, and its directory is gone. */
+  | { is: 'missing'; entryDir: string }
   /** Something else is there: not ours to touch. */
   | { is: 'other'; reason: string }
   | { is: 'unknown'; reason: string }
@@ -66,7 +68,7 @@ export async function clearHalfMade(
   const found = await inspectHalfMade(repo, request)
   if (found.is === 'absent') return { is: 'cleared' }
   if (found.is !== 'half') {
-    return { is: 'refused', reason: found.is === 'complete' ? 'it is complete' : found.reason, unique: [] }
+    return { is: 'refused', reason: 'reason' in found ? found.reason : 'it is complete', unique: [] }
   }
   if (found.unique.length > 0) {
     return { is: 'refused', reason: `'${request.path}' holds files of its own`, unique: found.unique }
@@ -86,6 +88,7 @@ async function completeOf(
   repo: Repository,
   { path, branch, entryDir }: HalfRequest & { entryDir: string },
 ): Promise<HalfMade> {
+  if (!(await isThere(path))) return { is: 'missing', entryDir }
   const at = inDirectory(repo, path)
   const env = { GIT_DIR: entryDir, GIT_WORK_TREE: path }
   const head = await git(at, ['rev-parse', '--verify', 'HEAD'], { env })
@@ -93,8 +96,6 @@ async function completeOf(
   const symbolic = await git(at, ['symbolic-ref', '--quiet', '--short', 'HEAD'], { env })
   const found = symbolic.code === 0 ? symbolic.out.toString('utf8').trimEnd() : null
   if (found !== branch) return { is: 'other', reason: `'${path}' is on '${found ?? 'a detached HEAD'}'` }
-  if (!(await isThere(path)))
-    return { is: 'other', reason: `git has a worktree at '${path}', which is not there` }
   return { is: 'complete', head: head.out.toString('utf8').trimEnd(), branch: found, entryDir }
 }
 

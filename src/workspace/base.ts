@@ -9,6 +9,8 @@ import { mergeCommits } from './mergespace.ts'
 export type Start =
   | { is: 'target' }
   | { is: 'revision'; revision: string }
+  /** Where it once began, with how that was decided. */
+  | { is: 'again'; base: string; rule: string; target: string }
   /** The ready commits of its dependencies, under `--land never`. */
   | { is: 'dependencies'; commits: { task: TaskName; commit: string }[] }
 
@@ -19,6 +21,10 @@ export type Base =
 
 /** Asks for the target and resolves the base; fetches at most once a minute where the policy says so. */
 export async function findBase(site: Site, task: TaskName, start: Start, signal: AbortSignal): Promise<Base> {
+  if (start.is === 'again') {
+    const { base: commit, rule, target } = start
+    return { is: 'base', commit, rule, target, notices: [] }
+  }
   const { repo, policy } = site
   const of = { project: site.project, task }
   const failed = (what: string, hint: string): Base => ({

@@ -126,7 +126,7 @@ async function build(input: LandingInput, voice: Voice): Promise<Fact[]> {
   })
   if (merged.is === 'already') return [landed(input, tips.onto, 'contained')]
   if (merged.is === 'conflict')
-    return [failed(input, { is: 'conflict', paths: merged.paths, tip: tips.from })]
+    return [failed(input, { is: 'conflict', paths: merged.paths, tip: tips.from, onto: tips.name })]
   if (merged.is === 'failed')
     return [failed(input, { is: 'failed', step: merged.step, reason: merged.reason })]
   const changed = splitNul(
@@ -140,8 +140,8 @@ async function build(input: LandingInput, voice: Voice): Promise<Fact[]> {
 }
 
 type Tips =
-  /** `from`: what the target is moved from. `onto`: what is merged with, which contains it. */
-  { is: 'tips'; from: string; onto: string } | { is: 'failed'; failure: Landing }
+  /** `from`: what the target is moved from. `onto`: what is merged with, which contains it; `name`: for people. */
+  { is: 'tips'; from: string; onto: string; name: string } | { is: 'failed'; failure: Landing }
 
 /** The target as Berth would land on it (docs/decisions/0018), and whether it was rewritten meanwhile. */
 async function tipsOf(input: LandingInput, voice: Voice): Promise<Tips> {
@@ -172,7 +172,8 @@ async function tipsOf(input: LandingInput, voice: Voice): Promise<Tips> {
   }
   const local = await tipOf(repo, targetRef(input))
   if (local.is === 'unknown') return no(local.reason)
-  return { is: 'tips', from: local.commit ?? base.commit, onto: base.commit }
+  const name = base.rule === 'remote' ? `${remote}/${target}` : target
+  return { is: 'tips', from: local.commit ?? base.commit, onto: base.commit, name }
 }
 
 /** What the repository makes Berth or git run, and what the project's own list protects. */

@@ -11,6 +11,7 @@ import { type Base, findBase, type Start } from './base.ts'
 import { copyInto } from './copies.ts'
 import { identityOf } from './environment.ts'
 import { makeHome } from './home.ts'
+import { forgetMissing } from './missing.ts'
 import { type Place } from './place.ts'
 import { leasePorts, releasePorts } from './ports.ts'
 import { removeHome } from './release.ts'
@@ -238,6 +239,8 @@ async function takeUpEarlier(input: PrepareInput, voice: Voice): Promise<Step<Ma
           notices: [],
         },
       }
+    case 'missing':
+      return unregisterMissing(input, { entryDir: half.entryDir, marker }, voice)
     case 'half':
       return clearHalf(input, half, base ?? 'HEAD', voice)
     case 'other':
@@ -247,6 +250,24 @@ async function takeUpEarlier(input: PrepareInput, voice: Voice): Promise<Step<Ma
     case 'unknown':
       return failed(input, 'path', half.reason)
   }
+}
+
+/** Git's entry of a worktree whose directory went by another hand: taken out, so that it can be made again. */
+async function unregisterMissing(
+  input: PrepareInput,
+  { entryDir, marker }: { entryDir: string; marker: Marker | undefined },
+  voice: Voice,
+): Promise<Step<undefined>> {
+  const { path, project, task } = input
+  if (marker === undefined || marker.project !== project)
+    return failed(input, 'path', `git has a worktree at '${path}' that Berth did not make, and it is gone`, {
+      hint: 'git worktree list',
+    })
+  const out = await forgetMissing(input, { path, entryDir, marker }, voice.onFact)
+  if (out.is === 'refused') return failed(input, 'path', out.reason, { hint: out.hint })
+  const text = `the directory '${path}' was gone; git's entry of it was taken out, and it is made again`
+  await voice.onFact({ kind: 'notice.given', project, task, text })
+  return { is: 'ok', value: undefined }
 }
 
 /** Without a marker the branch itself tells, where it has nothing beyond the target. */

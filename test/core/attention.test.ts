@@ -121,9 +121,11 @@ test('an attempt without any change after a red gate leaves the gate as what a p
       { kind: 'output', text: 'not ok 1' },
       { kind: 'output', text: 'expected 2' },
     ],
-    actions: [{ key: 'retry' }, { key: 'rm' }],
+    actions: [{ key: 'retry' }, { key: 'land' }, { key: 'rm' }],
   })
   expect(status(story)).toEqual(['failed', 'gate', null])
+  answer(story, 'one', 'land')
+  expect(status(story)).toEqual(['verifying', 'collecting', null])
 })
 
 test('an attempt without any change after a conflict leaves the conflict; after work that was ready it is told', () => {
@@ -242,9 +244,9 @@ test.each<[Landing, string, string[], string[]]>([
 
 test('each way out of a landing that failed leads somewhere', () => {
   expect(status(answer(failing({ is: 'conflict', paths: ['a'], tip: 'm0' }), 'one', 'land'))).toEqual([
-    'ready',
-    'ready',
-    'landing',
+    'verifying',
+    'collecting',
+    null,
   ])
   expect(status(answer(failing({ is: 'conflict', paths: ['a'], tip: 'm0' }), 'one', 'retry'))).toEqual([
     'retrying',

@@ -94,21 +94,33 @@ test.each([
 )
 
 test.each([
-  ['deleted its worktree', 'rm -rf "$PWD"', 'its worktree'],
-  [
-    'had git remove its worktree',
-    'cd /; git -C "$BERTH_REPO" worktree remove --force "$OLDPWD"',
-    'its worktree',
-  ],
-  ["deleted its worktree's link to the repository", 'rm .git', "the '.git' file of its worktree"],
-])('an agent that %s has failed, and its commits are there under its name', async (_what, deed, told) => {
+  ['deleted its worktree', 'rm -rf "$PWD"'],
+  ['had git remove its worktree', 'cd /; git -C "$BERTH_REPO" worktree remove --force "$OLDPWD"'],
+])(
+  'an agent that %s has failed, and its next attempt finds its commits in a new one',
+  async (_what, deed) => {
+    const world = makeWorld()
+    const repo = world.repository()
+    const agent = `[ -e new ] || { echo x >new; git add -A; git commit -qm new; ${deed}; }`
+    const ran = await world.berth(runs(agent), { cwd: repo })
+    expect([ran.code, ran.err]).toEqual([0, expect.stringContaining('landed')])
+    const failed = (await world.facts(repo)).find(({ kind }) => kind === 'run.collected')
+    expect(failed).toMatchObject({
+      outcome: { is: 'failed', reason: expect.stringContaining("' is gone; ") },
+    })
+    expect(world.git(repo, 'ls-tree', '--name-only', 'main')).toBe('app.txt\nnew\n')
+  },
+)
+
+test("an agent that deleted its worktree's link to the repository has failed, and its commits are there", async () => {
   const world = makeWorld()
   const repo = world.repository()
-  const agent = `[ -e new ] || { echo x >new; git add -A; git commit -qm new; ${deed}; }`
+  const agent = '[ -e new ] || { echo x >new; git add -A; git commit -qm new; rm .git; }'
   const ran = await world.berth(runs(agent), { cwd: repo })
   expect(ran.code).toBe(1)
   const task = await world.task(repo, 't')
-  expect([task.status, task.reason]).toEqual(['failed', expect.stringContaining(`${told} '`)])
+  const told = "the '.git' file of its worktree '"
+  expect([task.status, task.reason]).toEqual(['failed', expect.stringContaining(told)])
   expect(task.reason).toContain('remove the task, and run it again under its name')
   expect((await world.berth(['rm', 't', '--discard'], { cwd: repo })).code).toBe(0)
   const again = await world.berth([...runs('echo more >more'), '--gate', 'test -e new'], { cwd: repo })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Effect } from '../../core/effect.ts'
 import { type Fact } from '../../core/event.ts'
 import { type Outcome, type RunEnd } from '../../core/outcome.ts'
-import { type Run } from '../../core/run.ts'
+import { neverStarted, type Run } from '../../core/run.ts'
 import { type Task } from '../../core/task.ts'
 import { type ChangedPath, type Changes, changesBetween, changesSince } from '../../git/changes.ts'
 import { commitLeft, type Withheld } from '../../git/commit.ts'
@@ -15,6 +15,7 @@ import { type Unnamed, unnamedLinks } from '../../git/links.ts'
 import { platform } from '../../platform/platform.ts'
 import { readLedger } from '../../workspace/copies.ts'
 import { identityOf } from '../../workspace/environment.ts'
+import { placeOfWorktree, type Whereabouts } from '../../workspace/missing.ts'
 import { type Site, type Voice, workspaceMark } from '../../workspace/site.ts'
 import { markerOf, type OfRun, type Shell } from '../shell.ts'
 import { strayOutcome } from './astray.ts'
@@ -46,13 +47,7 @@ export async function performCollect(
   const of = { project, task, run: id }
   const run = runOf(record, id)
   if (!run || record.workspace?.phase !== 'ready' || run.state.phase !== 'over')
-    return [
-      {
-        kind: 'run.collected',
-        ...of,
-        outcome: { is: 'unknown', step: 'collect', reason: 'its workspace is gone' },
-      },
-    ]
+    return [collected(of, withoutWorkspace(run))]
   const { path, base: begun } = record.workspace
   const ground: Ground = { shell, site, record, run, of, path, begun }
   const left = await endTree(ground)
@@ -61,7 +56,7 @@ export async function performCollect(
   const worktree = inDirectory(site.repo, ground.path)
   const changes = await changesSince(worktree, base, { signal: voice.signal })
   if (voice.signal.aborted) return []
-  if (changes.is === 'unknown') return [collected(of, unseen(ground, changes.reason))]
+  if (changes.is === 'unknown') return [collected(of, await unseen(ground, changes.reason))]
   const outcome = await outcomeOf(ground, changes, base)
   const facts = await workFacts(ground, changes, base, outcome.is === 'done' ? outcome.commit : undefined)
   return [...facts, collected(of, outcome)]
@@ -86,23 +81,48 @@ async function endTree({ shell, site, record, run, path }: Ground): Promise<stri
 }
 
 /** Git could not look: because there is no worktree any more, or for a reason that may pass. */
-function unseen({ run, record, path }: Ground, reason: string): Outcome {
+async function unseen({ run, record, path, site }: Ground, reason: string): Promise<Outcome> {
   if (existsSync(join(path, '.git'))) return { is: 'unknown', step: 'changes', reason }
   if (run.state.phase === 'over' && run.state.why !== undefined) return { is: 'stopped', why: run.state.why }
-  const gone = existsSync(path)
-    ? `the '.git' file of its worktree '${path}' is gone`
-    : `its worktree '${path}' is gone`
-  const kept = `${gone}; what it committed is kept by git: remove the task, and run it again under its name`
-  return { is: 'failed', reason: kept, evidence: `${record.name}: ${reason}`, transient: false, escaped: [] }
+  const told = wordsOf(path, await placeOfWorktree(site, path))
+  return { is: 'failed', reason: told, evidence: `${record.name}: ${reason}`, transient: false, escaped: [] }
 }
+
+function wordsOf(path: string, place: Whereabouts): string {
+  switch (place.is) {
+    case 'away':
+      return place.reason
+    case 'gone':
+      return `its worktree '${path}' is gone; what it committed is on its branch, and a retry makes the worktree again`
+    case 'there': {
+      const kept = 'what it committed is kept by git: remove the task, and run it again under its name'
+      return `the '.git' file of its worktree '${path}' is gone; ${kept}`
+    }
+  }
+}
+
+/** A run that never began, since its worktree was gone, ended as it was told to or is nobody's fault. */
+function withoutWorkspace(run: Run | undefined): Outcome {
+  const state = run?.state
+  if (state?.phase !== 'over' || state.ended.how !== 'lost' || state.ended.reason !== neverStarted)
+    return { is: 'unknown', step: 'collect', reason: 'its workspace is gone' }
+  return state.why === undefined ? lostOutcome(state.ended.reason) : { is: 'stopped', why: state.why }
+}
+
+const lostOutcome = (reason: string): Outcome => ({
+  is: 'failed',
+  reason,
+  evidence: reason,
+  transient: true,
+  escaped: [],
+})
 
 async function outcomeOf(ground: Ground, changes: Counted, base: string): Promise<Outcome> {
   const { run } = ground
   if (run.state.phase !== 'over') return { is: 'unknown', step: 'collect', reason: 'it is not over' }
   if (run.state.why !== undefined) return { is: 'stopped', why: run.state.why }
   const { ended } = run.state
-  if (ended.how === 'lost')
-    return { is: 'failed', reason: ended.reason, evidence: ended.reason, transient: true, escaped: [] }
+  if (ended.how === 'lost') return lostOutcome(ended.reason)
   const { end } = ended
   if (end.is === 'ended') return afterGood(ground, changes, base, end.denied)
   return afterBad(ground, changes, end)

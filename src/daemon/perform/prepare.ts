@@ -53,7 +53,10 @@ export function lackOfSpace(root: string, minBytes: number): string | undefined 
 }
 
 /** From where it starts: docs/decisions/0018. */
-function startOf(shell: Shell, { spec, project }: Task): Start {
+function startOf(shell: Shell, { spec, project, workspace }: Task): Start {
+  const { base, baseRule: rule, target } = workspace?.origin ?? {}
+  if (base !== undefined && rule !== undefined && target !== undefined)
+    return { is: 'again', base, rule, target }
   if (spec.base !== undefined) return { is: 'revision', revision: spec.base }
   const commits = spec.after.flatMap(name => {
     const other = fleetOf(shell).tasks.get(`${project}/${name}`)

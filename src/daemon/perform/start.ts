@@ -11,6 +11,7 @@ import { inDirectory } from '../../git/git.ts'
 import { platform } from '../../platform/platform.ts'
 import { readExit, readSpawn, type SpawnRecord } from '../../process/record.ts'
 import { startSupervisor } from '../../process/spawn.ts'
+import { placeOfWorktree } from '../../workspace/missing.ts'
 import { type Site } from '../../workspace/site.ts'
 import { isSecretName } from '../secrets.ts'
 import { markerOf, type OfRun, type Shell } from '../shell.ts'
@@ -35,6 +36,14 @@ export async function performStart(
   const before = readSpawn(shell.paths.run(id))
   if (before.is !== 'none') return adopt(shell, { of, record, run, site })
   if (effect.adopt) return [{ kind: 'run.lost', ...of, reason: neverStarted }]
+  const { path } = record.workspace
+  const place = await placeOfWorktree(site, path)
+  if (place.is === 'away') return [refused(of, 'exit', place.reason)]
+  if (place.is === 'gone')
+    return [
+      { kind: 'run.lost', ...of, reason: neverStarted },
+      { kind: 'workspace.missing', project, task, reason: `'${path}' is gone` },
+    ]
   const lacking = lackOfSpace(site.policy.root, site.policy.diskFreeMinBytes)
   if (lacking !== undefined)
     return [

@@ -1,7 +1,7 @@
 // Requests by which a person steers: stop, retry, pause, resume, land, answer, and the interruption of a call.
 
 import { type Requests } from '../../core/api.ts'
-import { answerFacts } from '../../core/action.ts'
+import { answerFacts, isMendable, landFacts } from '../../core/action.ts'
 import { findItem, viewOf } from '../../core/attention.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type Fact } from '../../core/event.ts'
@@ -171,13 +171,15 @@ export async function landTasks(
   shell.loop.record([
     ...fresh,
     ...opening(shell, by),
-    ...tasks.map(task => ({ kind: 'task.land-asked', by, ...of(task) }) as const),
+    ...tasks.flatMap(task => landFacts(task, stageOf(fleetOf(shell), task), by)),
   ])
   return { queued: tasks.map(({ name }) => ({ task: name })) }
 }
 
 function requireLandable(shell: Shell, task: Task): void {
-  const { is } = stageOf(fleetOf(shell), task)
+  const stage = stageOf(fleetOf(shell), task)
+  const { is } = stage
+  if (is === 'failed' && isMendable(stage)) return
   // What is being verified lands as soon as it is ready: a person who resolved a conflict need not wait for it.
   if (is === 'ready' || is === 'landing' || is === 'verifying' || task.landing !== undefined) return
   const { status } = statusOf(fleetOf(shell), task, shell.loop.clock())
@@ -188,6 +190,8 @@ function wouldText(shell: Shell, task: Task): string {
   const stage = stageOf(fleetOf(shell), task)
   if (stage.is === 'ready' && stage.block) return stage.block.sentence
   const target = task.workspace?.phase === 'ready' ? task.workspace.target : undefined
+  if (stage.is === 'failed' && isMendable(stage))
+    return 'verify it as it is now, and land it if its gates pass'
   if (stage.is === 'verifying') return `land ${stage.commit.slice(0, 10)} when its gates have passed`
   const commit = task.verification?.commit.slice(0, 10) ?? ''
   return `land ${commit}${target === undefined ? '' : ` on '${target.replace(/^refs\/heads\//, '')}'`}`

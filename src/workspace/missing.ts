@@ -1,0 +1,75 @@
+// A worktree of ours whose directory went by another hand: whether it is gone for good, and forgetting it in git.
+
+import { lstat, readdir, readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { type Fact } from '../core/event.ts'
+import { unregister } from '../git/unregister.ts'
+import { emptyTrash, rootOf, trashFor } from './aside.ts'
+import { keepReflog, lossesOfEntry } from './keep.ts'
+import { type Marker, type Site } from './site.ts'
+
+const emptyMs = 60_000
+
+/** It is there, gone for good as far as can be told, or perhaps only away. */
+export type Whereabouts = { is: 'there' } | { is: 'gone' } | { is: 'away'; reason: string; hint: string }
+
+/** Looks for the directory of a workspace. Where its managed root is not there either, nothing is gone. */
+export async function placeOfWorktree(site: Site, path: string): Promise<Whereabouts> {
+  const missing = (place: string): Promise<boolean> =>
+    lstat(place).then(
+      () => false,
+      (error: { code?: string }) => error.code === 'ENOENT' || error.code === 'ENOTDIR',
+    )
+  if (!(await missing(path))) return { is: 'there' }
+  const root = rootOf(site, path)
+  if (!(await missing(root))) return { is: 'gone' }
+  return { is: 'away', reason: `'${root}' is not there: is a volume not mounted?`, hint: `ls -la '${root}'` }
+}
+
+export type Forgotten = { is: 'forgotten' } | { is: 'refused'; reason: string; hint: string }
+
+/**
+ * Takes git's entry of a worktree out whose directory is gone: only ours, as its marker says, only if it was not
+ * moved, is not locked, and holds nothing staged. Commits that only it names are kept first (docs/decisions/0008).
+ */
+export async function forgetMissing(
+  site: Site,
+  { path, entryDir, marker }: { path: string; entryDir: string; marker: Marker },
+  onFact: (fact: Fact) => Promise<void>,
+): Promise<Forgotten> {
+  const { task, madeAt } = marker
+  const refused = (reason: string, hint: string): Forgotten => ({ is: 'refused', reason, hint })
+  const place = await placeOfWorktree(site, path)
+  if (place.is === 'away') return refused(place.reason, place.hint)
+  if (place.is === 'there') return refused(`'${path}' is there`, `ls -la '${path}'`)
+  const moved = await movedTo(rootOf(site, path), entryDir)
+  if (moved !== undefined)
+    return refused(`the worktree of '${task}' was moved to '${moved}'`, `mv '${moved}' '${path}'`)
+  // Commits are kept below; what is staged, and what cannot be found out, is not given up here.
+  const losses = (await lossesOfEntry(site, entryDir)).filter(({ kind }) => kind !== 'commits')
+  const named = losses.flatMap(({ examples }) => examples).slice(0, 5)
+  if (losses.length > 0)
+    return refused(
+      `the directory '${path}' is gone, and git's entry of it holds staged work: '${named.join("', '")}'`,
+      `berth rm ${task} --discard`,
+    )
+  const unkept = await keepReflog(site, { task, entryDir, why: 'its directory was gone' }, onFact)
+  if (unkept !== undefined)
+    return refused(`commits of its reflog could not be kept: ${unkept}`, `berth show ${task}`)
+  const trash = trashFor(site, { path }, `${site.stateId}/${site.project}/${task}/${madeAt}`)
+  const out = await unregister(site.repo, { path, trash: trash.entry, lock: site.lock })
+  if (out.is === 'failed' || out.is === 'refused') return refused(out.reason, 'git worktree list')
+  await emptyTrash(trash, emptyMs)
+  return { is: 'forgotten' }
+}
+
+/** The directory below the managed root whose `.git` file names this entry. */
+async function movedTo(root: string, entryDir: string): Promise<string | undefined> {
+  for (const name of await readdir(root)) {
+    const path = join(root, name)
+    const text = await readFile(join(path, '.git'), 'utf8').catch(() => '')
+    const named = /^gitdir: ([^\0]+?)\r?\n?$/.exec(text)?.[1]
+    if (named !== undefined && resolve(path, named) === entryDir) return path
+  }
+  return undefined
+}
