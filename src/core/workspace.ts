@@ -87,22 +87,8 @@ export function applyWorkspace(
       const origin = workspace?.origin === undefined ? {} : { origin: workspace.origin }
       return { phase: 'claimed', path, branch, home, since, loop, ...origin }
     }
-    case 'workspace.missing': {
-      if (workspace?.phase !== 'ready') return workspace
-      const { base, baseRule, target } = workspace
-      const origin = { base, baseRule, ...(target === undefined ? {} : { target }) }
-      const { reason } = event
-      return {
-        ...placeOf(workspace),
-        phase: 'failed',
-        since,
-        step: 'missing',
-        reason,
-        tail: [],
-        retry: true,
-        origin,
-      }
-    }
+    case 'workspace.missing':
+      return workspace?.phase === 'ready' ? toMakeAgain(workspace, event.reason, since) : workspace
     case 'workspace.ready': {
       const { path, branch, home, base, baseRule, notices } = event
       const target = event.target === undefined ? {} : { target: event.target }
@@ -149,6 +135,12 @@ export function applyWorkspace(
     default:
       return workspace
   }
+}
+
+function toMakeAgain(was: Workspace & { phase: 'ready' }, reason: string, since: Moment): Workspace {
+  const { base, baseRule, target } = was
+  const origin = { base, baseRule, ...(target === undefined ? {} : { target }) }
+  return { ...placeOf(was), phase: 'failed', since, step: 'missing', reason, tail: [], retry: true, origin }
 }
 
 export function applyRemoval(removal: Removal | undefined, event: Event): Removal | undefined {

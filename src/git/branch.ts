@@ -1,9 +1,10 @@
-// Deleting a branch: by compare-and-swap on the commit that was checked, never while it is checked out.
+// A branch: deleted by compare-and-swap on the commit that was checked, never while it is checked out; who uses it.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Git, git, reasonOf } from './git.ts'
-import { listWorktrees } from './list.ts'
+import { operationOfBranch } from './gitdir.ts'
+import { entryDirOf, listWorktrees, type WorktreeEntry } from './list.ts'
 import { refTip } from './refs.ts'
 
 export type BranchOutcome = { is: 'deleted' } | { is: 'already' } | { is: 'kept'; reason: string }
@@ -27,6 +28,21 @@ export async function deleteBranch(
   if (result.code !== 0) return { is: 'kept', reason: reasonOf(result) }
   await forgetSettings(repo, branch)
   return { is: 'deleted' }
+}
+
+/** A worktree in which a rebase or a bisect will put its HEAD back on `branch`: git counts it as checked out there. */
+export async function operationOn(
+  repo: Git,
+  entries: readonly WorktreeEntry[],
+  branch: string,
+): Promise<{ path: string; operation: string } | undefined> {
+  for (const { path, bare, main } of entries) {
+    if (bare) continue
+    const gitDir = main ? repo.commonDir : await entryDirOf(repo, path)
+    const operation = gitDir && (await operationOfBranch(gitDir, branch))
+    if (operation) return { path, operation }
+  }
+  return undefined
 }
 
 export type Tip = { is: 'tip'; commit: string | undefined } | { is: 'unknown'; reason: string }

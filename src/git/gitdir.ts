@@ -28,6 +28,21 @@ export async function operationIn(gitDir: string): Promise<string | null> {
   return null
 }
 
+/** The operation in progress that left `branch` and goes back to it, or undefined. */
+export async function operationOfBranch(gitDir: string, branch: string): Promise<string | undefined> {
+  for (const [file, name] of headNames) {
+    const text = await readFile(join(gitDir, file), 'utf8').catch(() => '')
+    if (text.trimEnd().replace(/^refs\/heads\//, '') === branch) return name
+  }
+  return undefined
+}
+
+const headNames = [
+  ['rebase-merge/head-name', 'rebase'],
+  ['rebase-apply/head-name', 'rebase'],
+  ['BISECT_START', 'bisect'],
+] as const
+
 /** Commits and the like that an operation's files name: whole object ids only. */
 export async function operationCommits(gitDir: string): Promise<string[]> {
   const texts = await Promise.all(

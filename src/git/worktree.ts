@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { BerthError, type ErrorCode } from '../core/errors.ts'
 import { shellWord } from '../core/shellword.ts'
 import { foldName } from '../core/names.ts'
-import { deleteBranch } from './branch.ts'
+import { deleteBranch, operationOn } from './branch.ts'
 import { fillWorktree, filterProblem, isThere, noticesOf, runPostCheckout } from './checkout.ts'
 import { type Settings } from './config.ts'
 import { dropEntry } from './entry.ts'
@@ -40,6 +40,7 @@ export type AddRequest = {
 export type AddRefusal =
   | 'branch'
   | 'branch-checked-out'
+  | 'branch-busy'
   | 'branch-clash'
   | 'path'
   | 'path-registered'
@@ -206,6 +207,11 @@ async function takeUp(repo: Repository, request: AddRequest, tip: string): Promi
     const message = `the branch '${branch}' is checked out in '${user.path}'`
     const refusal = refused('branch-checked-out', 'name-taken', message, 'berth run --name NAME "BRIEF"')
     return { ...refusal, at: user.path }
+  }
+  const busy = branch === null ? undefined : await operationOn(repo, list.entries, branch)
+  if (busy) {
+    const message = `a ${busy.operation} of the branch '${branch}' is not finished in '${busy.path}'`
+    return { ...refused('branch-busy', 'name-taken', message, `git -C '${busy.path}' status`), at: busy.path }
   }
   if (!request.takeUp) {
     const message = `the branch '${branch}' is there already`

@@ -2,10 +2,11 @@
 
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { type Fact } from '../core/event.ts'
+import { type Fact, type Loss } from '../core/event.ts'
+import { list } from '../core/words.ts'
 import { unregister } from '../git/unregister.ts'
 import { emptyTrash, rootOf, trashFor } from './aside.ts'
-import { keepReflog, lossesOfEntry } from './keep.ts'
+import { commitsOfReflog, keepCommits, lossesOfEntry } from './keep.ts'
 import { type Marker, type Site } from './site.ts'
 
 const emptyMs = 60_000
@@ -45,17 +46,21 @@ export async function forgetMissing(
   const moved = await movedTo(rootOf(site, path), entryDir)
   if (moved !== undefined)
     return refused(`the worktree of '${task}' was moved to '${moved}'`, `mv '${moved}' '${path}'`)
-  // Commits are kept below; what is staged, and what cannot be found out, is not given up here.
-  const losses = (await lossesOfEntry(site, entryDir)).filter(({ kind }) => kind !== 'commits')
-  const named = losses.flatMap(({ examples }) => examples).slice(0, 5)
-  if (losses.length > 0)
+  const [losses, reflog] = await Promise.all([lossesOfEntry(site, entryDir), commitsOfReflog(site, entryDir)])
+  if (reflog.is === 'unknown')
+    return refused(`its reflog cannot be read: ${reflog.reason}`, `berth show ${task}`)
+  const isCommits = ({ kind }: Loss): boolean => kind === 'commits'
+  // Commits are kept; what is staged, and what cannot be found out, is not given up here.
+  const named = losses.filter(loss => !isCommits(loss)).flatMap(({ examples }) => examples)
+  if (named.length > 0)
     return refused(
-      `the directory '${path}' is gone, and git's entry of it holds staged work: '${named.join("', '")}'`,
+      `the directory '${path}' is gone, and git's entry of it holds staged work: ${list(named)}`,
       `berth rm ${task} --discard`,
     )
-  const unkept = await keepReflog(site, { task, entryDir, why: 'its directory was gone' }, onFact)
-  if (unkept !== undefined)
-    return refused(`commits of its reflog could not be kept: ${unkept}`, `berth show ${task}`)
+  const head = losses.filter(isCommits).flatMap(({ examples }) => examples)
+  const commits = [...new Set([...reflog.commits, ...head])]
+  const unkept = await keepCommits(site, { task, commits, why: 'its directory was gone' }, onFact)
+  if (unkept !== undefined) return refused(`its commits could not be kept: ${unkept}`, `berth show ${task}`)
   const trash = trashFor(site, { path }, `${site.stateId}/${site.project}/${task}/${madeAt}`)
   const out = await unregister(site.repo, { path, trash: trash.entry, lock: site.lock })
   if (out.is === 'failed' || out.is === 'refused') return refused(out.reason, 'git worktree list')

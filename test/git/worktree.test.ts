@@ -86,6 +86,34 @@ test('a branch that is checked out is refused and the path that has it is named 
   expect(worktrees(repo.root)).toBe(2)
 })
 
+test.each([
+  ['rebase', ['-c', 'sequence.editor=sed -i 1s/pick/edit/', 'rebase', '-qi', 'HEAD~1']],
+  ['bisect', ['bisect', 'start', 'HEAD', 'HEAD~1']],
+])(
+  'a branch under %s in another worktree is refused with its place, and that is left as it is',
+  async (what, args) => {
+    const repo = await world.open(world.repository())
+    const other = world.path('other-wt')
+    world.git(repo.root, 'worktree', 'add', '-q', '-b', 'berth/login', other)
+    for (const text of ['two', 'three']) {
+      writeFileSync(join(other, 'app.txt'), text)
+      world.git(other, 'commit', '-qam', text)
+    }
+    world.git(other, ...args)
+    if (what === 'bisect') world.git(other, 'checkout', '-q', '--detach')
+    const before = world.git(other, 'status')
+    expect(await addWorktree(repo, request(repo))).toEqual({
+      is: 'refused',
+      what: 'branch-busy',
+      code: 'name-taken',
+      message: `a ${what} of the branch 'berth/login' is not finished in '${other}'`,
+      hint: `git -C '${other}' status`,
+      at: other,
+    })
+    expect(world.git(other, 'status')).toBe(before)
+  },
+)
+
 test('a path that is taken, and one that folds to a neighbour, are two other refusals', async () => {
   const repo = await world.open(world.repository())
   mkdirSync(world.path('repo.berths', 'login'), { recursive: true })
