@@ -88,7 +88,7 @@ async function judgeAbsent({ input }: Work, trash: Trash, { entryDir }: Found): 
 const notOurs = ({ workspace }: TeardownInput): Refusal => ({
   code: 'not-ours',
   reason: `'${workspace.path}' is no worktree of this repository any more`,
-  hint: `look into it, then: rm -r '${workspace.path}'`,
+  hint: `ls -la '${workspace.path}'`,
   losses: [],
   holders: [],
 })

@@ -155,8 +155,8 @@ export function refusalByHolders(ground: Ground, occupied: Occupied): Refusal | 
   const more = occupied.blocking.length > 1 ? ` and ${occupied.blocking.length - 1} more` : ''
   return {
     code: 'held',
-    reason: `process ${first.pid} ('${first.command}')${more} ${first.what}`,
-    hint: `end it, then: berth rm ${ground.task}`,
+    reason: `process ${first.pid} ('${first.command}')${more} ${first.what}: end it first`,
+    hint: `berth rm ${ground.task}`,
     losses: [],
     holders: occupied.blocking,
   }

@@ -1,10 +1,11 @@
 // Removing tasks as a person does it: what is said of what stays, and that every command it names works as typed.
 
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { type RemovalAnswer } from '../../src/core/api.ts'
-import { makeWorld, type World } from '../fixtures/berth.ts'
+import { kill, makeWorld, processesIn, until, type World } from '../fixtures/berth.ts'
 
 const limit = 120_000
 
@@ -171,6 +172,97 @@ test.each([{ daemon: 'without a daemon' }, { daemon: 'with a daemon' }])(
     expect(branches(world, repo).trim().split('\n')).toEqual(
       ['away', 'kept', 'moved', 'out', 'unlanded'].map(name => `berth/${name}`).concat('main'),
     )
+  },
+  limit,
+)
+
+/** A task whose agent says that it is there, and works until it is ended. */
+async function liveTask(world: World, repo: string, name: string): Promise<void> {
+  const sign = join(world.dir, `${name}-started`)
+  const command = `echo half > half.txt; touch '${sign}'; exec sleep 600`
+  const args = [
+    'run',
+    '--repo',
+    repo,
+    '--detach',
+    '--name',
+    name,
+    '--land',
+    'never',
+    '--command',
+    command,
+    'x',
+  ]
+  expect(await world.berth(args)).toMatchObject({ code: 0 })
+  await until('the agent to work', () => existsSync(sign))
+}
+
+const agents = (world: World): string[] =>
+  processesIn(world.dir)
+    .map(({ command }) => command.trim())
+    .filter(command => command === 'sleep 600')
+
+test(
+  'a live run refuses a removal; with --stop it ends first, and a refusal then leaves a task that rests as stopped',
+  async () => {
+    const world = makeWorld()
+    const repo = world.repository()
+    await liveTask(world, repo, 'a')
+    const live = await world.berth(['rm', 'a'], { cwd: repo })
+    expect(live).toEqual({
+      code: 3,
+      out: '',
+      err: "berth: 'a' is not removed: 'a' has a live run\nhint: berth stop a\n",
+    })
+    expect((await world.task(repo, 'a')).status).toBe('running')
+    expect(agents(world)).toHaveLength(1)
+
+    const loss = await world.berth(['rm', 'a', '--stop'], { cwd: repo })
+    expect(loss).toMatchObject({ code: 3, out: '' })
+    expect(loss.err).toContain('half.txt')
+    expect(hintIn(loss.err)).toEqual(['rm', 'a', '--save'])
+    expect(agents(world)).toEqual([])
+    expect((await world.task(repo, 'a')).status).toBe('stopped')
+    expect(await world.items(repo)).toEqual([])
+
+    const saved = await world.berth([...hintIn(loss.err), '--wait'], { cwd: repo })
+    expect(saved).toMatchObject({ code: 0, err: '' })
+    expect(saved.out).toMatch(/^removed 'a', branch deleted, saved as 'a-\w+'\n$/)
+    expect((await world.task(repo, 'a')).status).toBe('dropped')
+    expect((await world.facts(repo)).filter(({ kind }) => kind === 'run.claimed')).toHaveLength(1)
+  },
+  limit,
+)
+
+test(
+  "a person's shell in the worktree lives on, is named, and does not hold up the removal, with --stop or without",
+  async () => {
+    const world = makeWorld()
+    const repo = world.repository()
+    const at = (name: string) => join(`${repo}.berths`, name)
+    const shellIn = (name: string) => {
+      const child = spawn('sleep', ['600'], {
+        cwd: at(name),
+        env: { PATH: world.env['PATH'] },
+        stdio: 'ignore',
+      })
+      onTestFinished(() => kill(child.pid ?? 0))
+      return child
+    }
+    await readyTask(world, repo, 'rests')
+    await liveTask(world, repo, 'works')
+    for (const [name, more] of [
+      ['rests', []],
+      ['works', ['--stop', '--discard']],
+    ] as const) {
+      const shell = shellIn(name)
+      const done = await world.berth(['rm', name, ...more], { cwd: repo })
+      expect(done.code).toBe(0)
+      expect(done.err).toContain(`left alone: ${shell.pid} sleep 600 (works in ${at(name)})\n`)
+      expect([shell.exitCode, shell.signalCode]).toEqual([null, null])
+      expect(existsSync(at(name))).toBe(false)
+    }
+    expect(agents(world)).toEqual([])
   },
   limit,
 )

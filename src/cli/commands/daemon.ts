@@ -45,29 +45,45 @@ async function be(io: Io, { keep, json }: { keep: boolean; json: boolean }): Pro
 async function start(io: Io, json: boolean): Promise<number> {
   const before = await ask(io)
   const now = await withClient(io, { need: 'admit', background: 'keep' }, client => client.call('status', {}))
-  const words = before?.pid === now.pid ? 'was running already, as' : 'started as'
-  say(io, json, now, `${words} ${now.pid}`)
+  const words = before?.pid === now.pid ? 'was running already' : 'has started'
+  say(io, json, now, `the daemon ${words} (process ${now.pid})`)
   return 0
 }
 
 async function stop(io: Io, { json, stopRuns }: { json?: boolean; stopRuns?: boolean }): Promise<number> {
   const running = await ask(io, channel => channel.request('stopDaemon', { stopRuns: stopRuns ?? false }))
-  const alive = running && !stopRuns && running.alive > 0 ? `; ${running.alive} runs live on` : ''
-  say(io, json ?? false, undefined, running ? `stopped ${running.pid}${alive}` : 'was not running')
+  const alive =
+    running && !stopRuns && running.alive > 0
+      ? `; ${running.alive} ${running.alive === 1 ? 'agent works' : 'agents work'} on without it`
+      : ''
+  say(
+    io,
+    json ?? false,
+    undefined,
+    running ? `the daemon has stopped (process ${running.pid})${alive}` : 'no daemon was running',
+  )
   return 0
 }
 
 async function status(io: Io, json: boolean): Promise<number> {
   const running = await ask(io)
   if (!running && !json) throw new BerthError('daemon-down', 'no daemon runs', 'berth daemon start')
-  const words =
-    running &&
-    `runs as ${running.pid} for ${age(io.now() - Date.parse(running.since))}, version ${running.version}`
-  const more =
-    running &&
-    `\nadmission ${running.paused ? 'paused' : running.admission}, ${running.tasks} tasks, ${running.alive} runs alive`
-  say(io, json, running, `${words ?? ''}${more ?? ''}`)
+  say(io, json, running, running ? statusWords(running, io.now()) : '')
   return running ? 0 : 4
+}
+
+function statusWords(
+  { pid, since, version, paused, admission, tasks, alive }: DaemonStatus,
+  now: number,
+): string {
+  const first = `the daemon runs for ${age(now - Date.parse(since))} (process ${pid}), version ${version}`
+  return `${first}\n${admissions[paused ? 'paused' : admission]}; ${tasks} tasks, ${alive} agents at work`
+}
+
+const admissions = {
+  paused: 'it is paused, and starts nothing new',
+  open: 'it starts what may start',
+  closed: 'it starts nothing new',
 }
 
 function say(io: Io, json: boolean, found: DaemonStatus | undefined, words: string): void {

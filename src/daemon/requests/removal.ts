@@ -42,12 +42,7 @@ async function removeTask(
   // What it has left is its branch, if that was kept.
   if (isGone(task) && !(mode.branch && task.workspace)) return done
   if (liveRun(task) !== undefined && !mode.stop)
-    return refusal(
-      task,
-      'live-run',
-      `'${task.name}' has a live run`,
-      `berth stop ${task.name}, or: berth rm --stop ${task.name}`,
-    )
+    return refusal(task, 'live-run', `'${task.name}' has a live run`, `berth stop ${task.name}`)
   if (isBare(task) && !isGone(task) && liveRun(task) === undefined) {
     shell.loop.record([{ kind: 'task.dropped', by: 'person', ...of }])
     return done

@@ -5,12 +5,12 @@ import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeSync } from 'n
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { type ItemView } from '../../../src/core/api.ts'
-import { until, type World } from '../../fixtures/berth.ts'
+import { processesIn, until, type World } from '../../fixtures/berth.ts'
 import { expectNothingMade, mayMount, watchedWorld } from './refusal.ts'
 
 const limit = 180_000
 const mounting = test.runIf(mayMount)
-test.skipIf(mayMount)('skipped: 2 tests that mount file systems, which only root on Linux may', () => {})
+test.skipIf(mayMount)('skipped: 3 tests that mount file systems, which only root on Linux may', () => {})
 
 /** The state directory becomes a disk of its own, of this size, until the test ends. */
 function makeDisk(world: World, size: string): void {
@@ -112,6 +112,47 @@ echo work > w.txt
     expect(await world.berth(['run', '--repo', repo])).toMatchObject({ code: 0 })
     expect(world.git(repo, 'show', 'main:w.txt')).toBe('work\n')
     expect(await world.items(repo)).toEqual([])
+  },
+  limit,
+)
+
+mounting(
+  'on a full disk a task is stopped and removed, which makes room',
+  async () => {
+    const world = watchedWorld()
+    const repo = world.repository('repo', {
+      'app.txt': 'one\n',
+      'berth.toml': '[limits]\ndiskFreeMin = "1MB"\n',
+    })
+    makeDisk(world, '48m')
+    const options = { cwd: repo }
+    const sign = (name: string) => join(world.dir, `${name}-on`)
+    const command = (name: string) =>
+      `echo w > w.txt; git add -A; git commit -q -m w; echo s > s.txt; touch ${sign(name)}; exec sleep 600`
+    for (const name of ['a', 'b']) {
+      const args = ['run', '--detach', '--name', name, '--land', 'never', '--command', command(name), 'x']
+      expect(await world.berth(args, options)).toMatchObject({ code: 0 })
+      await until('the agent to work', () => existsSync(sign(name)))
+    }
+    fill(world)
+    expect(await world.berth(['stop', 'a'], options)).toMatchObject({ code: 0, out: "stopped 'a'\n" })
+    const saved = await world.berth(['rm', 'a', '--save'], options)
+    expect(saved).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(', saved as '),
+      err: expect.stringContaining('berth rm a --branch --save'),
+    })
+    const both = await world.berth(['rm', 'b', '--stop', '--discard', '--wait'], options)
+    expect(both).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^removed 'b', branch 'berth\/b' kept/),
+    })
+    expect(existsSync(join(`${repo}.berths`, 'a'))).toBe(false)
+    expect(existsSync(join(`${repo}.berths`, 'b'))).toBe(false)
+    expect((await world.task(repo, 'a')).status).toBe('dropped')
+    expect((await world.task(repo, 'b')).status).toBe('dropped')
+    expect(await world.berth(['daemon', 'stop'], options)).toMatchObject({ code: 0 })
+    expect(processesIn(world.dir)).toEqual([])
   },
   limit,
 )
