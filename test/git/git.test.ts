@@ -127,7 +127,8 @@ test('a failure is told by the first line of git, and a lock by its file', async
   expect(lockFileOf(added.err)).toBe(lock)
   expect(failure(repo, ['add'], added)).toMatchObject({
     code: 'git-busy',
-    message: `git is busy in '${dir}': '${lock}' is there`,
+    message: `git is busy in '${dir}': '${lock}' is there, and can go if no program holds it`,
+    hint: `ls -l ${lock}`,
   })
   const configured = await git(repo, ['config', 'a.b', 'c'], {})
   expect(configured.code).toBe(0)
