@@ -40,12 +40,7 @@ function facts(io: Io, task: ShowView): [string, string][] {
   return [
     ['title', task.title],
     ['engine', [task.engine, task.model, task.account].filter(Boolean).join(', ')],
-    [
-      'branch',
-      task.branch === null
-        ? ''
-        : `${task.branch}${task.base === null ? '' : ` from ${task.base.slice(0, 10)}`}`,
-    ],
+    ['branch', branchWords(task)],
     ['worktree', task.worktree ?? ''],
     ['changes', changeWords(task.changes)],
     ['merged', mergedWords(task.merged)],
@@ -54,6 +49,13 @@ function facts(io: Io, task: ShowView): [string, string][] {
     ['cost', cost],
     ['updated', `${age(io.now() - Date.parse(task.updatedAt))} ago`],
   ]
+}
+
+function branchWords({ branch, base, behind }: ShowView): string {
+  if (branch === null) return ''
+  const from = base === null ? '' : ` from ${base.slice(0, 10)}`
+  const lag = behind ? `, ${behind} ${behind === 1 ? 'commit' : 'commits'} behind its target` : ''
+  return `${branch}${from}${lag}`
 }
 
 function mergedWords(merged: ShowView['merged']): string {

@@ -171,6 +171,8 @@ export type ShowView = TaskView & {
   saved: SavedView[]
   items: ItemView[]
   merged: { is: boolean; rule: string } | null
+  /** Commits of the target that its branch lacks; null where there is no branch, or it cannot be told. */
+  behind: number | null
   losses: Loss[]
 }
 

@@ -181,6 +181,10 @@ const show = z.object({
   saved: z.array(saved),
   items: z.array(item),
   merged: z.object({ is: z.boolean(), rule: z.string() }).nullable(),
+  behind: z
+    .int()
+    .nullable()
+    .describe('Commits of the target that its branch lacks; null: unknown, or no branch.'),
   losses: z.array(loss),
 }) satisfies z.ZodType<ShowView>
 

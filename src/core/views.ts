@@ -4,7 +4,6 @@
 import { type ItemView, type RunView, type SavedView, type ShowView, type TaskView } from './api.ts'
 import { items } from './attention.ts'
 import { type Clock } from './clock.ts'
-import { type Loss } from './event.ts'
 import { type Fleet } from './fleet.ts'
 import { type Usage, noUsage } from './outcome.ts'
 import { type Moment, type Run } from './run.ts'
@@ -21,7 +20,7 @@ export type Seen = {
   differences?: TaskView['differences']
 }
 
-export type SeenMore = Seen & { brief: string; merged: ShowView['merged']; losses: Loss[] }
+export type SeenMore = Seen & Pick<ShowView, 'brief' | 'merged' | 'behind' | 'losses'>
 
 /** ISO 8601 UTC with milliseconds. */
 export const isoOf = (wall: number): string => new Date(wall).toISOString()
@@ -133,6 +132,7 @@ export function showView(fleet: Fleet, task: Task, clock: Clock, seen: SeenMore)
     saved: savedViews(task),
     items: open,
     merged: seen.merged,
+    behind: seen.behind,
     losses: seen.losses,
   }
 }

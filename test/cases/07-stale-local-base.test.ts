@@ -28,6 +28,28 @@ test('with the remote out of reach it starts from what is there and says so', as
   expect(JSON.stringify(ready?.['notices'])).toMatch(/could not be (fetched|refreshed)/)
 })
 
+test('a task that the target has left behind says by how many commits, and lands on what it is by then', async () => {
+  const world = makeWorld()
+  const { repo } = staleClone(world)
+  const agent = 'echo x > x; git add x; git commit -qm x'
+  await world.berth(['run', '--name', 't', '--command', agent, '--repo', repo, 'go'])
+  const behind = async (): Promise<unknown> =>
+    (await world.json<{ task: { behind: number } }>(['show', 't', '--repo', repo])).task.behind
+  expect(await behind()).toBe(0)
+  const peer = join(world.dir, 'peer')
+  world.write(join(peer, 'later'), 'later\n')
+  world.git(peer, 'add', '-A')
+  world.git(peer, 'commit', '-qm', 'later')
+  world.git(peer, 'push', '-q', 'origin', 'main')
+  world.git(repo, 'fetch', '-q')
+  expect(await behind()).toBe(1)
+  const shown = await world.berth(['show', 't', '--repo', repo])
+  expect(shown.out).toMatch(/^branch +berth\/t from [0-9a-f]{10}, 1 commit behind its target$/m)
+  expect((await world.berth(['land', 't', '--repo', repo])).code).toBe(0)
+  expect(world.git(repo, 'ls-tree', '--name-only', 'main')).toContain('later\n')
+  expect(await behind()).toBe(null)
+})
+
 function staleClone(world: World): { repo: string; fresh: string; stale: string } {
   const seed = world.repository('seed')
   const remote = join(world.dir, 'remote.git')

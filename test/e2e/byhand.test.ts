@@ -133,3 +133,22 @@ test('a task whose managed root is away fails with that, and goes on when it is 
   renameSync(`${root}-away`, root)
   expect((await retried(world, repo)).status).toBe('landed')
 })
+
+test('a task that was removed is not resumed, retried or landed: it is said to be gone, with the way on', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  expect((await run(world, repo, commit('one'))).code).toBe(0)
+  expect((await world.berth(['rm', 't', '--wait'], { cwd: repo })).code).toBe(0)
+  for (const verb of ['resume', 'retry']) {
+    const refused = await world.berth([verb, 't'], { cwd: repo })
+    expect([refused.code, refused.err]).toEqual([
+      2,
+      'berth: \'t\' is dropped and gone\nhint: berth run "BRIEF"\n',
+    ])
+  }
+  const landed = await world.berth(['land', 't'], { cwd: repo })
+  expect([landed.code, landed.err]).toEqual([3, "berth: 't' is dropped, not ready\nhint: berth show t\n"])
+  const again = await run(world, repo, '[ -e one ] && echo two >one && git commit -qam two', '--land', 'auto')
+  expect([again.code, again.err]).toEqual([0, expect.stringContaining('landed')])
+  expect(world.git(repo, 'show', 'main:one')).toBe('two\n')
+})

@@ -11,10 +11,11 @@ import { type Fleet } from '../../core/fleet.ts'
 import { nearest } from '../../core/nearest.ts'
 import { isBare, type Task } from '../../core/task.ts'
 import { isListed, isoOf, savedViews, showView, taskView } from '../../core/views.ts'
-import { inDirectory } from '../../git/git.ts'
+import { git, inDirectory } from '../../git/git.ts'
 import { mergedness } from '../../git/merged.ts'
 import { type Repository } from '../../git/open.ts'
 import { surveyWork } from '../../git/survey.ts'
+import { resolveBase } from '../../git/target.ts'
 import { readIfThere } from '../../store/files.ts'
 import { readLedger } from '../../workspace/copies.ts'
 import { type Site } from '../../workspace/site.ts'
@@ -101,9 +102,10 @@ const unreadableText = ({ code, message }: BerthError): string =>
 export async function showTask(reader: Reader, params: { repo: string; task: string }): Promise<ShowView> {
   const task = await findTask(reader, params.repo, params.task)
   const site = await reader.site(task.project)
-  const [looks, merged, losses] = await Promise.all([
+  const [looks, merged, behind, losses] = await Promise.all([
     reader.looks.at(isBare(task) ? [] : [task]),
     mergedOf(site, task),
+    behindOf(site, task),
     lossesOf(site, task),
   ])
   const look = looks.get(task.key)
@@ -114,6 +116,7 @@ export async function showTask(reader: Reader, params: { repo: string; task: str
     ...seenBy(look),
     brief: readIfThere(task.brief.file)?.toString('utf8') ?? '',
     merged,
+    behind,
     losses,
   })
 }
@@ -184,6 +187,18 @@ async function mergedOf(site: Site, task: Task): Promise<ShowView['merged']> {
   const base = task.workspace?.phase === 'ready' ? { base: task.workspace.base } : {}
   const { is, rule } = await mergedness(site.repo, { commit, target, ...base })
   return { is, rule }
+}
+
+/** How far its branch is behind the target as Berth would land on it; nothing is fetched. */
+async function behindOf({ repo, policy }: Site, task: Task): Promise<number | null> {
+  const target = targetOf(task, policy.target)
+  if (task.workspace?.phase !== 'ready' || task.landing?.phase === 'landed' || target === '') return null
+  const { remote, mode } = policy
+  const base = await resolveBase(repo, { target, remote, mode })
+  if (base.is !== 'base') return null
+  const range = `refs/heads/${task.workspace.branch}..${base.commit}`
+  const { code, out } = await git(repo, ['rev-list', '--count', range])
+  return code === 0 ? Number(out.toString('utf8')) : null
 }
 
 async function lossesOf(site: Site, task: Task): Promise<Loss[]> {
