@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { lstat, readFile, readlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Git, git, reasonOf } from './git.ts'
+import { type IndexFile, readIndexFile } from './indexfile.ts'
 import { fsPath, pathOf } from './path.ts'
 
 export type IndexRow = { tag: string; mode: string; oid: string; path: string }
@@ -23,6 +24,33 @@ export async function readTracked(
   worktree: Git,
   signal?: AbortSignal,
 ): Promise<Tracked | { is: 'unknown'; reason: string }> {
+  const file = await readIndexFile(worktree.dir)
+  if (file !== undefined) return trackedIn(file)
+  return askTracked(worktree, signal)
+}
+
+function trackedIn({ special, has }: IndexFile): Tracked {
+  const rows = special.map(({ mode, oid, path, assumed, skipped }): IndexRow => {
+    const tag = skipped ? 'S' : 'H'
+    return { tag: assumed ? tag.toLowerCase() : tag, mode, oid, path }
+  })
+  return trackedOf(rows, folder => has(Buffer.from(`${folder}/`)))
+}
+
+function trackedOf(rows: IndexRow[], hasUnder: Tracked['hasUnder']): Tracked {
+  return {
+    is: 'tracked',
+    links: rows.filter(row => row.mode === '160000').map(row => row.path),
+    flagged: rows.filter(row => row.mode !== '160000' && /^[a-zS]$/.test(row.tag)),
+    hasUnder,
+  }
+}
+
+/** Exported for the test that compares both. */
+export async function askTracked(
+  worktree: Git,
+  signal?: AbortSignal,
+): Promise<Tracked | { is: 'unknown'; reason: string }> {
   const result = await git(worktree, ['ls-files', '-v', '-s', '-z'], signal ? { signal } : {})
   if (result.code !== 0 || result.truncated) return { is: 'unknown', reason: reasonOf(result) }
   const { out } = result
@@ -33,12 +61,7 @@ export async function readTracked(
     if (out[from] !== plainTag || isLinkMode(out, from + 2)) rows.push(rowOf(out.subarray(from, stop)))
     from = stop + 1
   }
-  return {
-    is: 'tracked',
-    links: rows.filter(row => row.mode === '160000').map(row => row.path),
-    flagged: rows.filter(row => row.mode !== '160000' && /^[a-zS]$/.test(row.tag)),
-    hasUnder: folder => out.includes(Buffer.concat([Buffer.from('\t'), Buffer.from(`${folder}/`)])),
-  }
+  return trackedOf(rows, folder => out.includes(Buffer.from(`\t${folder}/`)))
 }
 
 /** Of the flagged rows, those whose file is there and differs from the index. Throws what the disk throws. */
