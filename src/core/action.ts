@@ -5,7 +5,7 @@ import { type Item } from './attention.ts'
 import { type Fact, type TeardownMode } from './event.ts'
 import { type Astray } from './outcome.ts'
 import { type Stage } from './stage.ts'
-import { type Task, isBare, latestRun } from './task.ts'
+import { type Task, isBare, keepsChanging, latestRun } from './task.ts'
 import { plainRemoval } from './workspace.ts'
 
 /** An action with the facts that it becomes. */
@@ -180,7 +180,7 @@ export function landFacts(task: Task, stage: Stage | undefined, by: string): Fac
   const asked: Fact = { kind: 'task.land-asked', by, ...of(task) }
   if (stage?.is !== 'failed' || !isMendable(stage)) return [asked]
   const commit = task.verification?.commit ?? ''
-  return [{ kind: 'task.withdrawn', commit, reason: 'a person asked to land it', ...of(task) }, asked]
+  return [{ kind: 'task.withdrawn', commit, reason: 'a person asked to land it', by, ...of(task) }, asked]
 }
 
 /** Whether a person can mend by hand why it failed, and then land it. */
@@ -240,8 +240,8 @@ function decideWays(item: Item, task: Task): Way[] {
     const reason = 'a person takes the branch as it is now'
     const commit = task.verification?.commit ?? ''
     return [
-      answerWay(item, 'take', 'verify the branch as it is now', [
-        { kind: 'task.withdrawn', commit, reason, ...of(task) },
+      byWay(item, 'take', 'verify the branch as it is now', by => [
+        { kind: 'task.withdrawn', commit, reason, by, ...of(task) },
       ]),
       removeWay(task, {}),
     ]
@@ -249,26 +249,30 @@ function decideWays(item: Item, task: Task): Way[] {
   const { commit } = item.subject.stage
   const state = run?.state
   const outcome = state?.phase === 'collected' ? state.outcome : undefined
-  const isLink = outcome?.is === 'done' && outcome.withheld.some(({ committed }) => committed)
+  const take = (by: string): Fact => ({
+    kind: 'task.withdrawn',
+    commit,
+    reason: 'a person asked to look again',
+    by,
+    ...of(task),
+  })
+  const again =
+    run === undefined ? [] : [byWay(item, 'look-again', 'look at the worktree again', by => [take(by)])]
+  const others = [...again, retryWay(task), removeWay(task, {})]
+  if (outcome?.is === 'astray' && canTake(outcome)) {
+    const adopt = byWay(item, 'take', 'its branch takes up that commit', by => [
+      { kind: 'task.approved', commit, what: 'astray', by, ...of(task) },
+      take(by),
+    ])
+    return [adopt, ...others]
+  }
+  if (outcome?.is !== 'done' || outcome.withheld.length === 0 || keepsChanging(task)) return others
+  const isLink = outcome.withheld.some(({ committed }) => committed)
   const goOn = isLink ? 'go on with its commits as they are' : 'go on without these files'
   const approve = byWay(item, 'go-on', goOn, by => [
     { kind: 'task.approved', commit, what: 'withheld', by, ...of(task) },
   ])
-  const take = {
-    kind: 'task.withdrawn',
-    commit,
-    reason: 'a person asked to look again',
-    ...of(task),
-  } as const
-  const again = run === undefined ? [] : [answerWay(item, 'look-again', 'look at the worktree again', [take])]
-  if (outcome?.is === 'astray') {
-    const adopt = byWay(item, 'take', 'its branch takes up that commit', by => [
-      { kind: 'task.approved', commit, what: 'astray', by, ...of(task) },
-      take,
-    ])
-    return [...(canTake(outcome) ? [adopt] : []), ...again, retryWay(task), removeWay(task, {})]
-  }
-  return [approve, ...again, retryWay(task), removeWay(task, {})]
+  return [approve, ...others]
 }
 
 /** Whether the task's branch only has to go forward. */

@@ -280,7 +280,8 @@ export type StateFact =
     } & OfTask)
   /** `unknown`: the gates could not be judged at all, and no agent is asked to mend it. */
   | ({ kind: 'task.red'; commit: string; gate: string; reason: string; unknown?: true } & OfTask)
-  | ({ kind: 'task.withdrawn'; commit: string; reason: string } & OfTask)
+  /** `by`: a person who asked to look again; without it something was seen to change. */
+  | ({ kind: 'task.withdrawn'; commit: string; reason: string; by?: string } & OfTask)
   | ({ kind: 'landing.claimed'; commit: string; target: string } & OfTask)
   | ({ kind: 'landing.tested'; commit: string; target: string; tip: string; merge: string } & OfTask)
   | ({ kind: 'landing.landed'; commit: string; target: string; merge: string; rule: string } & OfTask)

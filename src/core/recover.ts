@@ -5,7 +5,7 @@ import { type EndWhy } from './effect.ts'
 import { type ReasonCode, reasonCodes } from './api.ts'
 import { type Astray, type Outcome } from './outcome.ts'
 import { type Run, hostRestarted, neverStarted } from './run.ts'
-import { type Setback, type Task, isApproved, latestRun } from './task.ts'
+import { type Setback, type Task, isApproved, keepsChanging, latestRun } from './task.ts'
 import { type Evidence, list } from './words.ts'
 import { type Workspace } from './workspace.ts'
 
@@ -195,7 +195,7 @@ function againOrFailed(
 }
 
 function afterDone(task: Task, done: Outcome & { is: 'done' }): Next {
-  if (task.withdrawn > 5)
+  if (keepsChanging(task))
     return {
       is: 'decide',
       sentence: 'its work keeps changing after its agent ended',

@@ -106,7 +106,7 @@ export type Task = {
   /** A person asked for another attempt: the count of attempts starts anew. */
   retried?: Moment
   again: boolean
-  /** How often work that was ready or being verified changed after its run. */
+  /** How often work that was ready or being verified changed after its run, since a person last looked. */
   withdrawn: number
   /** The host restarted under it: a person says when it goes on (docs/decisions/0025). */
   awaitsResume: boolean
@@ -118,6 +118,11 @@ export const liveRun = (task: Task): Run | undefined => {
   const run = latestRun(task)
   return run !== undefined && isAlive(run) ? run : undefined
 }
+
+/** Whether its work changed so often after its run that a person should say which state of it counts. */
+export const keepsChanging = (task: Task): boolean => task.withdrawn > maxWithdrawn
+
+const maxWithdrawn = 5
 
 /** Whether nothing of it is on disk. */
 export const isBare = (task: Task): boolean => {
@@ -288,7 +293,7 @@ function proved(task: Task, event: Event): void {
       return
     }
     case 'task.withdrawn':
-      withdraw(task)
+      withdraw(task, event.by !== undefined)
       return
     case 'landing.failed': {
       const { failure } = event
@@ -319,8 +324,8 @@ function proved(task: Task, event: Event): void {
 }
 
 // Its worktree is looked at once more; what is found there is verified anew.
-function withdraw(task: Task): void {
-  task.withdrawn += 1
+function withdraw(task: Task, byPerson: boolean): void {
+  task.withdrawn = byPerson ? 0 : task.withdrawn + 1
   drop(task, 'verification')
   if (task.landing?.phase === 'failed') drop(task, 'landing')
   const run = latestRun(task)

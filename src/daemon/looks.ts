@@ -144,7 +144,7 @@ async function compare(
   input: { fleet: () => Fleet; site: (project: Project) => Promise<Site> },
   project: Project,
 ): Promise<DifferenceView[]> {
-  return reconcile(await input.site(project), reconcileRecords(input.fleet(), project.id), { fix: false })
+  return reconcile(await input.site(project), reconcileRecords(input.fleet(), project.id))
 }
 
 export type ReconcileRecord = WorkspaceRecord & {

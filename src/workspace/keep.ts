@@ -76,7 +76,7 @@ export async function saveInventory(
     why: string
     maxBytes?: number
   },
-  onFact: (fact: Fact) => Promise<void>,
+  onFact: OnFact,
 ): Promise<Saved> {
   const { task, workspace, inventory, why } = request
   if (inventory.losses.some(({ kind }) => kind === 'unknown'))
@@ -165,6 +165,9 @@ export async function lossesOfEntry(site: Site, entryDir: string): Promise<Loss[
   return [...loss('staged', staged), ...loss('commits', commits)]
 }
 
+/** Told what was kept; durable when it resolves. */
+export type OnFact = (fact: Fact) => Promise<void>
+
 /** Commits that only the reflog of such an entry names: they are kept without asking (decision 6). */
 export async function commitsOfReflog(
   site: Site,
@@ -173,8 +176,9 @@ export async function commitsOfReflog(
   const text = await readFile(join(entryDir, 'logs', 'HEAD'), 'utf8').catch(() => '')
   const named = [...new Set(text.split('\n').flatMap(row => /^\S+ ([0-9a-f]{40,64}) /.exec(row)?.[1] ?? []))]
   if (named.length === 0) return { is: 'commits', commits: [] }
-  const args = ['rev-list', '--ignore-missing', '--max-count=1000', ...named.slice(-500), ...heldNowhere]
-  const found = await git(site.repo, args)
+  const found = await git(site.repo, ['rev-list', '--ignore-missing', '--stdin', ...heldNowhere], {
+    input: named.join('\n'),
+  })
   if (found.code !== 0) return { is: 'unknown', reason: gitReason(found) }
   return { is: 'commits', commits: found.out.toString('utf8').split('\n').filter(Boolean) }
 }
@@ -186,7 +190,7 @@ export async function commitsOfReflog(
 export async function keepCommits(
   site: Site,
   request: { task: TaskName; commits: string[]; why: string },
-  onFact: (fact: Fact) => Promise<void>,
+  onFact: OnFact,
 ): Promise<string | undefined> {
   const { task, commits, why } = request
   if (commits.length === 0) return undefined
@@ -198,15 +202,18 @@ export async function keepCommits(
     GIT_COMMITTER_NAME: identity.name,
     GIT_COMMITTER_EMAIL: identity.email,
   }
-  const parents = commits.slice(0, 100).flatMap(commit => ['-p', commit])
-  const tree = `${commits[0]}^{tree}`
-  const made = await git(
-    site.repo,
-    ['commit-tree', tree, ...parents, '-m', `berth: saved work of ${task} (${why})`],
-    { env },
-  )
-  const commit = made.out.toString('utf8').trim()
-  if (made.code !== 0) return gitReason(made)
+  const message = `berth: saved work of ${task} (${why})`
+  // Many are kept in a chain: a command line and a commit take only so many parents.
+  let commit = ''
+  for (let from = 0; from < commits.length; from += parentsMax) {
+    const some = [...commits.slice(from, from + parentsMax), ...(commit === '' ? [] : [commit])]
+    const parents = some.flatMap(each => ['-p', each])
+    const made = await git(site.repo, ['commit-tree', `${commits[0]}^{tree}`, ...parents, '-m', message], {
+      env,
+    })
+    if (made.code !== 0) return gitReason(made)
+    commit = made.out.toString('utf8').trim()
+  }
   const ref = `${savedPrefix}${task}/${time}`
   const set = await git(site.repo, ['update-ref', ref, commit, '0'.repeat(commit.length)])
   if (set.code !== 0) return gitReason(set)
@@ -223,6 +230,8 @@ export async function keepCommits(
   })
   return undefined
 }
+
+const parentsMax = 100
 
 const heldNowhere = ['--not', '--branches', '--remotes', '--tags', `--glob=${savedPrefix}*`]
 

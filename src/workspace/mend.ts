@@ -1,9 +1,9 @@
 // What `reconcile --fix` does: only to what is provably ours, and only if nothing is lost with it.
 
 import { lstat, rename } from 'node:fs/promises'
-import { unregister } from '../git/unregister.ts'
-import { emptyTrash, rootOf, trashFor } from './aside.ts'
-import { lossesOfEntry } from './keep.ts'
+import { emptyTrash } from './aside.ts'
+import { type OnFact } from './keep.ts'
+import { forgetMissing } from './missing.ts'
 import { readMarker, type Site } from './site.ts'
 
 export type Remedy =
@@ -15,12 +15,12 @@ export type Remedy =
   | { do: 'empty'; root: string; dir: string }
 
 /** Whether it was put right. Asked twice is fine. */
-export async function mend(site: Site, remedy: Remedy): Promise<boolean> {
+export async function mend(site: Site, remedy: Remedy, onFact: OnFact): Promise<boolean> {
   switch (remedy.do) {
     case 'move-back':
       return moveBack(remedy)
     case 'unregister':
-      return takeOut(site, remedy)
+      return takeOut(site, remedy, onFact)
     case 'empty':
       return empty(site, remedy)
   }
@@ -34,16 +34,14 @@ async function moveBack({ from, to }: { from: string; to: string }): Promise<boo
   )
 }
 
-async function takeOut(site: Site, { path, entryDir }: { path: string; entryDir: string }): Promise<boolean> {
+async function takeOut(
+  site: Site,
+  { path, entryDir }: { path: string; entryDir: string },
+  onFact: OnFact,
+): Promise<boolean> {
   const found = await readMarker(entryDir)
   if (found.is !== 'marker' || found.marker.stateId !== site.stateId) return false
-  if ((await lstat(rootOf(site, path)).catch(() => undefined)) === undefined) return false
-  if ((await lossesOfEntry(site, entryDir)).length > 0) return false
-  const { task, madeAt } = found.marker
-  const trash = trashFor(site, { path }, `${site.stateId}/${site.project}/${task}/${madeAt}`)
-  const out = await unregister(site.repo, { path, trash: trash.entry, lock: site.lock })
-  if (out.is === 'failed' || out.is === 'refused') return false
-  return (await emptyTrash(trash, emptyMs)).is === 'gone'
+  return (await forgetMissing(site, { path, entryDir, marker: found.marker }, onFact)).is === 'forgotten'
 }
 
 /** Ours, if the copy of git's entry beside it bears our mark: then all that was work had been seen to. */

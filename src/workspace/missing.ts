@@ -2,11 +2,11 @@
 
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { type Fact, type Loss } from '../core/event.ts'
+import { type Loss } from '../core/event.ts'
 import { list } from '../core/words.ts'
 import { unregister } from '../git/unregister.ts'
 import { emptyTrash, rootOf, trashFor } from './aside.ts'
-import { commitsOfReflog, keepCommits, lossesOfEntry } from './keep.ts'
+import { commitsOfReflog, keepCommits, lossesOfEntry, type OnFact } from './keep.ts'
 import { type Marker, type Site } from './site.ts'
 
 const emptyMs = 60_000
@@ -36,7 +36,7 @@ export type Forgotten = { is: 'forgotten' } | { is: 'refused'; reason: string; h
 export async function forgetMissing(
   site: Site,
   { path, entryDir, marker }: { path: string; entryDir: string; marker: Marker },
-  onFact: (fact: Fact) => Promise<void>,
+  onFact: OnFact,
 ): Promise<Forgotten> {
   const { task, madeAt } = marker
   const refused = (reason: string, hint: string): Forgotten => ({ is: 'refused', reason, hint })

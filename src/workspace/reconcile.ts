@@ -5,6 +5,7 @@ import { lstat, readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type DifferenceView } from '../core/api.ts'
 import { type TaskName } from '../core/event.ts'
+import { type OnFact } from './keep.ts'
 import { listWorktrees, resolved, type WorktreeEntry } from '../git/list.ts'
 import {
   trashOf,
@@ -32,14 +33,15 @@ export type ReconcileRecord = WorkspaceRecord & {
 export type Difference = Omit<DifferenceView, 'fixed'> & { remedy?: Remedy }
 
 /**
- * Every difference, each with one next command. With `fix`, what is provably ours is put right (`fixed`).
+ * Every difference, each with one next command. With `fix`, what is provably ours is put right (`fixed`), and
+ * `fix` is told what is kept of it.
  * Without it nothing is written and no process is ended: reading verbs use it on every read. One git command, and
  * files: its cost does not grow with the size of the worktrees.
  */
 export async function reconcile(
   site: Site,
   records: ReconcileRecord[],
-  options: { fix: boolean },
+  fix?: OnFact,
 ): Promise<DifferenceView[]> {
   const seen = await look(site, records)
   if (seen.is === 'unknown') return [{ ...unreadable(site, seen.reason), fixed: false }]
@@ -50,7 +52,7 @@ export async function reconcile(
   ]
   const views: DifferenceView[] = []
   for (const { remedy, ...difference } of found) {
-    const fixed = options.fix && remedy !== undefined && (await mend(site, remedy))
+    const fixed = fix !== undefined && remedy !== undefined && (await mend(site, remedy, fix))
     views.push({ ...difference, fixed })
   }
   return views

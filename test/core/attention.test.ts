@@ -450,3 +450,19 @@ test('a task with several items is not answered by its name', () => {
   expect(findItem(story.fleet, story.clock, { item: 'one' })?.id).toBe('decide:one:q1')
   expect(findItem(story.fleet, story.clock, { item: 'two' })).toBeUndefined()
 })
+
+test('work that keeps changing is a decision, and a person who looks again begins the count anew', () => {
+  const story = told(submit(), ...upToReady())
+  const change = (commit: string): Told =>
+    story.tell(
+      { kind: 'task.withdrawn', commit, reason: 'HEAD moved', ...of('one') },
+      collected(done(`${commit}x`)),
+    )
+  for (const i of [1, 2, 3, 4, 5]) change(`d${i}`)
+  expect(ids(story)).toEqual([])
+  change('d6')
+  const item = only(story)
+  expect([item.kind, item.actions.map(({ key }) => key)]).toEqual(['decide', ['look-again', 'retry', 'rm']])
+  answer(story, item.id, 'look-again').tell(collected(done('e1')))
+  expect([ids(story), status(story)[0]]).toEqual([[], 'verifying'])
+})

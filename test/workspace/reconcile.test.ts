@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Fact } from '../../src/core/event.ts'
 import { integrate } from '../../src/workspace/integration.ts'
 import { integrationPath } from '../../src/workspace/mergespace.ts'
 import { purge, type PurgeRecord } from '../../src/workspace/purge.ts'
@@ -12,7 +13,10 @@ import { makeVoice, makeYard, teardown, type Yard } from '../fixtures/workspace.
 
 let yard: Yard
 let site: Site
+let told: Fact[]
+const keep = async (fact: Fact): Promise<void> => void told.push(fact)
 beforeEach(async () => {
+  told = []
   yard = makeYard()
   site = await yard.site()
 })
@@ -30,7 +34,7 @@ const recordOf = (
 
 const look = async (records: ReconcileRecord[], fix = false): Promise<{ [what: string]: string }> =>
   Object.fromEntries(
-    (await reconcile(site, records, { fix })).map(({ task, what, command, fixed }) => [
+    (await reconcile(site, records, fix ? keep : undefined)).map(({ task, what, command, fixed }) => [
       `${what} ${task ?? '-'}`,
       fixed ? 'fixed' : command.replaceAll(yard.dir, ''),
     ]),
@@ -91,7 +95,7 @@ test('gone, forgotten, moved, emptied, locked, cut off and foreign are told apar
     'foreign -': 'git worktree list',
   }
   const before = yard.git(yard.repo, 'worktree', 'list', '--porcelain')
-  const all = await reconcile(site, records, { fix: false })
+  const all = await reconcile(site, records)
   expect(
     all
       .filter(({ what }) => what === 'foreign')
@@ -150,12 +154,31 @@ test('what bears our mark and has no record is a leftover; another Berth’s is 
   expect(existsSync(join(yard.root, 'mine/app.txt'))).toBe(true)
 })
 
+test('an entry without directory and record is taken out, and the commits that only it names are kept', async () => {
+  const { path, branch } = await yard.made(site, 'lost')
+  const base = yard.git(path, 'rev-parse', 'HEAD')
+  const given: string[] = []
+  for (let i = 0; i < 120; i++) {
+    given.push(yard.commit(path, `try ${i}`, { 'w.txt': `${i}` }))
+    yard.git(path, 'reset', '-q', '--hard', base)
+  }
+  yard.git(path, 'checkout', '-q', '--detach')
+  given.push(yard.commit(path, 'detached', { 'd.txt': 'd' }))
+  rmSync(path, { recursive: true })
+  expect(await look([], true)).toEqual({ 'leftover lost': 'fixed' })
+  expect(told.map(({ kind }) => kind)).toEqual(['work.saved'])
+  const ref = told.flatMap(fact => (fact.kind === 'work.saved' ? [fact.ref] : []))[0]!
+  const held = new Set(yard.git(yard.repo, 'rev-list', ref).split('\n'))
+  expect(given.filter(commit => !held.has(commit))).toEqual([])
+  expect(yard.git(yard.repo, 'rev-parse', branch)).toBe(base)
+})
+
 test('what a removal left in the trash is said, and emptied if its mark is ours', async () => {
   const record = await yard.made(site, 'a')
   await teardown({ ...yard.removal(site, record), deleteMs: -1 }, makeVoice())
   mkdirSync(join(yard.root, '.trash/strange'))
   expect(await look([recordOf(record, { removing: true })])).toEqual({ 'trash -': 'berth reconcile --fix' })
-  const fixed = await reconcile(site, [], { fix: true })
+  const fixed = await reconcile(site, [], keep)
   expect(fixed.map(({ what, fixed: done }) => [what, done])).toEqual([
     ['trash', true],
     ['trash', false],

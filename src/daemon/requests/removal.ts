@@ -215,7 +215,9 @@ export async function reconcileProject(
   const project = await knownProject(shell, repo)
   if (!project.policy) return { differences: [] }
   const site = await projectSite(shell, project, project.policy, shell.env)
-  return { differences: await reconcile(site, reconcileRecords(fleetOf(shell), project.id), { fix }) }
+  const onFact = async (fact: Fact): Promise<void> => void shell.loop.record([fact])
+  const records = reconcileRecords(fleetOf(shell), project.id)
+  return { differences: await reconcile(site, records, fix ? onFact : undefined) }
 }
 
 export async function purgeProject(
