@@ -181,6 +181,19 @@ export async function commitsOnlyOn(at: Git, branch: string): Promise<string[] |
   return result.code === 0 ? textOf(result).split('\n').filter(Boolean) : undefined
 }
 
+/**
+ * What the commits that `by`, an e-mail address, made between two commits touch; empty where git cannot tell. Merges
+ * are left out.
+ */
+export async function pathsCommittedBy(at: Git, by: string, from: string, to: string): Promise<string[]> {
+  const whose = ['--fixed-strings', `--committer=<${by}>`, '--no-merges']
+  const what = ['--format=', '--name-only', '-z', '--no-ext-diff', '--no-textconv', '--no-renames']
+  const result = await git(at, ['log', ...whose, ...what, `${from}..${to}`])
+  if (result.code !== 0) return []
+  const names = result.out.toString('utf8').split(/[\0\n]/)
+  return [...new Set(names)].filter(Boolean)
+}
+
 const textOf = (result: GitResult): string => result.out.toString('utf8').trimEnd()
 
 function changeOf(letter: string): ChangedPath['change'] {

@@ -112,3 +112,14 @@ test('an agent that changed the main checkout instead is brought to a person, wi
   expect(items.map(item => item.kind)).toContain('trespass')
   expect(readFileSync(join(repo, 'app.txt'), 'utf8')).toBe('one\nstray\n')
 })
+
+test('an agent that committed in the main checkout instead is brought to a person, with the file, and nothing is undone', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const commit = `cd "${repo}" && echo stray >> app.txt && git commit -qam "in the wrong place"`
+  await world.berth(['run', '--name', 't', '--land', 'auto', '--command', commit, '--repo', repo, 'go'])
+  expect(await world.task(repo, 't')).toMatchObject({ status: 'failed', reasonCode: 'no-work' })
+  const [item] = await world.items(repo)
+  expect(item).toMatchObject({ kind: 'trespass', evidence: [{ kind: 'path', text: 'app.txt' }] })
+  expect(world.git(repo, 'log', '-1', '--format=%s')).toBe('in the wrong place\n')
+})

@@ -2,21 +2,37 @@
 
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { changesSince } from '../../git/changes.ts'
-import { inDirectory } from '../../git/git.ts'
+import { changesSince, pathsCommittedBy } from '../../git/changes.ts'
+import { type Git, inDirectory } from '../../git/git.ts'
 import { type Run } from '../../core/run.ts'
+import { identityOf } from '../../workspace/environment.ts'
 import { type Site } from '../../workspace/site.ts'
 
 const pathsMax = 20
 /** File times are coarser than the clock of the facts. */
 const slackMs = 50
 
-/** By the time of the last change of what is not committed there; a person who worked meanwhile is named too. */
-export async function escapedPaths({ site, run }: { site: Site; run: Run }): Promise<string[]> {
+/**
+ * What is committed there under the identity of the task, then by the time of the last change what is not committed;
+ * a person who worked meanwhile is named too.
+ */
+export async function escapedPaths(ground: { site: Site; run: Run; task: string }): Promise<string[]> {
+  const { repo } = ground.site
+  if (repo.bare || ground.run.state.phase !== 'over') return []
+  const checkout = inDirectory(repo, repo.root)
+  const { base } = ground.run
+  const { email } = identityOf(ground.task)
+  const [committed, loose] = await Promise.all([
+    base === undefined ? [] : pathsCommittedBy(checkout, email, base, 'HEAD'),
+    loosePaths(ground, checkout),
+  ])
+  return [...new Set([...committed, ...loose])].slice(0, pathsMax)
+}
+
+async function loosePaths({ site, run }: { site: Site; run: Run }, checkout: Git): Promise<string[]> {
   const { repo } = site
-  if (repo.bare || run.state.phase !== 'over') return []
-  const changes = await changesSince(inDirectory(repo, repo.root), 'HEAD')
-  if (changes.is === 'unknown') return []
+  const changes = await changesSince(checkout, 'HEAD')
+  if (changes.is === 'unknown' || run.state.phase !== 'over') return []
   // From the claim: the program was at work before its start could be recorded.
   const [from, to] = [run.claimed.at - slackMs, run.state.ended.since.at + slackMs]
   return changes.paths
@@ -25,7 +41,6 @@ export async function escapedPaths({ site, run }: { site: Site; run: Run }): Pro
       return at !== undefined && at >= from && at <= to
     })
     .map(({ path }) => path)
-    .slice(0, pathsMax)
 }
 
 /** Of a deleted file: of the folder that it lay in. */
