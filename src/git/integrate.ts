@@ -2,6 +2,7 @@
 
 import { lstat, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { BerthError } from '../core/errors.ts'
 import { tipOf } from './branch.ts'
 import { isThere } from './checkout.ts'
@@ -86,7 +87,15 @@ export async function standAt(
   return undefined
 }
 
-export type MoveRequest = { target: string; from: string; to: string; reason?: string; signal?: AbortSignal }
+export type MoveRequest = {
+  target: string
+  from: string
+  to: string
+  reason?: string
+  signal?: AbortSignal
+  /** Waits at most this long for a lock that another program holds. */
+  lockMs?: number
+}
 
 export type MoveOutcome =
   | { is: 'moved' }
@@ -114,7 +123,7 @@ export async function moveTarget(repo: Repository, request: MoveRequest): Promis
   if (user !== undefined) return moveCheckedOut(inDirectory(repo, user), request)
   const message = request.reason ?? 'berth: landed'
   const result = await git(repo, ['update-ref', '-m', message, ref, request.to, request.from], {
-    lockMs: 5_000,
+    lockMs: request.lockMs ?? targetLockMs,
   })
   if (result.code === 0) return { is: 'moved' }
   const now = await tipOf(repo, ref)
@@ -124,6 +133,8 @@ export async function moveTarget(repo: Repository, request: MoveRequest): Promis
 }
 
 const lockWaitMs = 2_000
+const targetLockMs = 5_000
+const lockStepMs = 50
 
 /** Nobody but the one landing works in this worktree: a lock that stays is of a git that was killed there. */
 async function overDeadLock(integration: Git, args: string[], options: GitOptions): Promise<GitResult> {
@@ -184,7 +195,21 @@ async function rebases(repo: Repository, entry: WorktreeEntry, target: string): 
   return names.some(name => name === `refs/heads/${target}` || name === target)
 }
 
+/** A lock that is there for a moment, as of an editor that asks for the status, is waited out. */
 async function moveCheckedOut(checkout: Git, request: MoveRequest): Promise<MoveOutcome> {
+  for (let left = request.lockMs ?? targetLockMs; ; left -= lockStepMs) {
+    const outcome = await tryCheckedOut(checkout, request)
+    if (outcome.is !== 'locked') return outcome
+    if (left <= 0 || request.signal?.aborted)
+      return { is: 'busy', paths: [outcome.lock], reason: `git is busy in '${checkout.dir}'` }
+    await setTimeout(lockStepMs)
+  }
+}
+
+async function tryCheckedOut(
+  checkout: Git,
+  request: MoveRequest,
+): Promise<MoveOutcome | { is: 'locked'; lock: string }> {
   const busy = (reason: string, paths: string[] = []): MoveOutcome => ({ is: 'busy', paths, reason })
   if (!(await isThere(checkout.dir)))
     return busy(`'${checkout.dir}' is on '${request.target}', and is not there`)
@@ -192,8 +217,8 @@ async function moveCheckedOut(checkout: Git, request: MoveRequest): Promise<Move
   if (gitDir === undefined) return busy(`'${checkout.dir}' cannot be read`)
   const operation = await operationIn(gitDir)
   if (operation !== null) return busy(`a ${operation} is in progress in '${checkout.dir}'`)
-  if (await isThere(join(gitDir, 'index.lock')))
-    return busy(`git is busy in '${checkout.dir}'`, [join(gitDir, 'index.lock')])
+  const indexLock = join(gitDir, 'index.lock')
+  if (await isThere(indexLock)) return { is: 'locked', lock: indexLock }
   const inTheWay = await pathsInTheWay(checkout, request)
   if (typeof inTheWay === 'string') return busy(inTheWay)
   if (inTheWay.length > 0)
@@ -215,6 +240,8 @@ async function moveCheckedOut(checkout: Git, request: MoveRequest): Promise<Move
   if (now.is === 'tip' && now.commit === request.to) return { is: 'moved' }
   if (now.is === 'tip' && now.commit !== request.from)
     return { is: 'moved-meanwhile', tip: now.commit ?? null }
+  const lock = lockFileOf(result.err)
+  if (lock !== undefined) return { is: 'locked', lock }
   return busy(`git would not go on in '${checkout.dir}': ${reasonOf(result)}`)
 }
 

@@ -1,6 +1,6 @@
 // Integration: merges built off to the side, and the target moved only when nobody's work is in the way.
 
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Git, inDirectory } from '../../src/git/git.ts'
@@ -57,7 +57,8 @@ const merged = async (commit: string): Promise<string> => {
   return outcome.commit
 }
 
-const move = (to: string, from = head('main')) => moveTarget(repo, { target: 'main', from, to })
+const move = (to: string, from = head('main'), lockMs = 100) =>
+  moveTarget(repo, { target: 'main', from, to, lockMs })
 
 test('a merge is a merge commit with both parents, trailers, author and committer', async () => {
   const work = branch('good', { 'new.txt': 'fine\n' })
@@ -187,15 +188,25 @@ test('an operation in progress, a lock and a target checked out twice hold the t
   world.git(dir, 'bisect', 'start')
   expect(await move(commit)).toMatchObject({ is: 'busy', reason: `a bisect is in progress in '${dir}'` })
   world.git(dir, 'bisect', 'reset')
-  world.write(join(dir, '.git/index.lock'), '')
-  expect(await move(commit)).toMatchObject({ is: 'busy', reason: `git is busy in '${dir}'` })
-  const { rmSync } = await import('node:fs')
-  rmSync(join(dir, '.git/index.lock'))
+  const lock = join(dir, '.git/index.lock')
+  writeFileSync(lock, '')
+  expect(await move(commit)).toEqual({ is: 'busy', paths: [lock], reason: `git is busy in '${dir}'` })
+  rmSync(lock)
   world.git(dir, 'worktree', 'add', '-q', '-f', world.path('twin'), 'main')
   expect(await move(commit)).toMatchObject({
     is: 'busy',
     reason: "'main' is checked out in more than one worktree",
   })
+})
+
+test("a lock that is there for a moment, as of a person's git, is waited out", async () => {
+  const commit = await merged(branch('good', { 'new.txt': 'n\n' }))
+  const lock = join(dir, '.git/index.lock')
+  writeFileSync(lock, '')
+  const moving = move(commit, head('main'), 20_000)
+  setTimeout(() => rmSync(lock), 200)
+  expect(await moving).toEqual({ is: 'moved' })
+  expect([head('main'), readFileSync(join(dir, 'new.txt'), 'utf8')]).toEqual([commit, 'n\n'])
 })
 
 test('a target that is being rebased somewhere is busy', async () => {
