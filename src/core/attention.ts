@@ -6,7 +6,7 @@ import { type Holder, type ItemKind } from './event.ts'
 import { type Fleet, type Project, liveTasks } from './fleet.ts'
 import { actionsOf } from './action.ts'
 import { type Asked, type Moment, type Run, openQuestion } from './run.ts'
-import { shut } from './schedule.ts'
+import { holdsQueue, landingQueue, shut, stagesOf } from './schedule.ts'
 import { type Stage, stageOf } from './stage.ts'
 import { type Evidence, removalDoing } from './words.ts'
 import { type Task } from './task.ts'
@@ -219,7 +219,7 @@ function sinceOf(task: Task): Moment {
   )
 }
 
-/** Names of those that wait for a task, for those that wait for them, and so on. */
+/** Names of those that a task holds up, of those that wait for them, and so on. */
 function blockedBy(task: Task, behind: Map<string, Task[]>): string[] {
   const names = new Set<string>()
   const visit = (key: string): void => {
@@ -233,6 +233,7 @@ function blockedBy(task: Task, behind: Map<string, Task[]>): string[] {
   return [...names]
 }
 
+/** By the key of a task: those that come after it, and those whose landing it holds. */
 function dependents(fleet: Fleet): Map<string, Task[]> {
   const behind = new Map<string, Task[]>()
   for (const task of liveTasks(fleet)) {
@@ -241,6 +242,13 @@ function dependents(fleet: Fleet): Map<string, Task[]> {
       const key = `${task.project}/${name}`
       behind.set(key, [...(behind.get(key) ?? []), task])
     }
+  }
+  const stages = stagesOf(fleet)
+  const queues = landingQueue(fleet, stages)
+  for (const [task, stage] of stages) {
+    const queue = queues.get(task.project)
+    if (queue === undefined || stage.is !== 'ready' || !holdsQueue(stage)) continue
+    behind.set(task.key, [...(behind.get(task.key) ?? []), ...queue])
   }
   return behind
 }

@@ -6,7 +6,15 @@ import { type Deadline, type Effect, type EndWhy } from './effect.ts'
 import { type Fact, type RunId } from './event.ts'
 import { type Fleet, type Project, policyOf } from './fleet.ts'
 import { type Run, isWaiting, workedMs } from './run.ts'
-import { type Startable, landingQueue, obstacleOf, shut, stagesOf, startable } from './schedule.ts'
+import {
+  type Startable,
+  holdsQueue,
+  landingQueue,
+  obstacleOf,
+  shut,
+  stagesOf,
+  startable,
+} from './schedule.ts'
 import { type Stage } from './stage.ts'
 import { type Task, latestRun } from './task.ts'
 
@@ -177,11 +185,6 @@ function land(fleet: Fleet, stages: ReadonlyMap<Task, Stage>, clock: Clock): Eff
 
 const isDue = (stage: Stage | undefined, clock: Clock): boolean =>
   stage?.is === 'ready' && stage.at <= clock.awake
-
-/** Whether nothing else of its project lands while it is so. */
-export const holdsQueue = (stage: Stage): boolean =>
-  stage.is === 'landing' ||
-  (stage.is === 'ready' && (stage.block?.code === 'target-red' || stage.block?.code === 'target'))
 
 function targetOf(fleet: Fleet, task: Task): string {
   const { workspace } = task

@@ -112,7 +112,11 @@ function blockOf(failure: Landing, tries: number): Block {
       return { code: 'target-busy', sentence, evidence: pathsOf(failure.paths) }
     }
     case 'target-rewritten': {
-      const sentence = `the target was rewritten: '${failure.tip}' does not contain '${failure.was}'`
+      const was = failure.was.slice(0, 10)
+      const sentence =
+        failure.tip === ''
+          ? `the target is gone; it was at ${was}`
+          : `the target was rewritten: ${failure.tip.slice(0, 10)} does not contain ${was}`
       return { code: 'target', sentence, evidence: commits(failure.left) }
     }
     case 'protected': {

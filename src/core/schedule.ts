@@ -217,6 +217,11 @@ export function landingQueue(fleet: Fleet, stages: ReadonlyMap<Task, Stage>): Ma
   return queues
 }
 
+/** Whether nothing else of its project lands while it is so. */
+export const holdsQueue = (stage: Stage): boolean =>
+  stage.is === 'landing' ||
+  (stage.is === 'ready' && (stage.block?.code === 'target-red' || stage.block?.code === 'target'))
+
 const readySeq = (task: Task): number => task.verification?.since.seq ?? 0
 
 /** The stage of every task whose life is not over. */

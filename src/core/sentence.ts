@@ -203,7 +203,9 @@ function landingOf(failure: Landing): string {
     case 'target-busy':
       return `the checkout of the target is in the way: ${failure.reason}`
     case 'target-rewritten':
-      return `the target was rewritten from ${short(failure.was)} to ${short(failure.tip)}`
+      return failure.tip === ''
+        ? `the target is gone; it was at ${short(failure.was)}`
+        : `the target was rewritten from ${short(failure.was)} to ${short(failure.tip)}`
     case 'protected':
       return `it changes protected paths: ${list(failure.paths)}`
     case 'branch-moved':

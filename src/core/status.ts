@@ -2,10 +2,9 @@
 
 import { type ReasonCode, type Status, type WaitsFor, reasonCodes } from './api.ts'
 import { type Clock } from './clock.ts'
-import { holdsQueue } from './decide.ts'
 import { type Fleet, liveTasks } from './fleet.ts'
 import { openQuestion } from './run.ts'
-import { obstacleOf, shut } from './schedule.ts'
+import { holdsQueue, obstacleOf, shut } from './schedule.ts'
 import { type Stage, interrupt, stageOf } from './stage.ts'
 import { type Task } from './task.ts'
 

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { type Fact } from '../../src/core/event.ts'
 import { answerFacts } from '../../src/core/action.ts'
 import { findItem, items } from '../../src/core/attention.ts'
+import { exitOf } from '../../src/core/exit.ts'
 import { type Landing, type Outcome } from '../../src/core/outcome.ts'
 import { statusOf } from '../../src/core/status.ts'
 import {
@@ -465,4 +466,24 @@ test('work that keeps changing is a decision, and a person who looks again begin
   expect([item.kind, item.actions.map(({ key }) => key)]).toEqual(['decide', ['look-again', 'retry', 'rm']])
   answer(story, item.id, 'look-again').tell(collected(done('e1')))
   expect([ids(story), status(story)[0]]).toEqual([[], 'verifying'])
+})
+
+test('what holds the landing queue names those that it holds up, and a call of theirs needs a person too', () => {
+  const rewritten: Landing = {
+    is: 'target-rewritten',
+    was: 'a'.repeat(40),
+    tip: 'b'.repeat(40),
+    left: ['c8'],
+  }
+  const story = told(submit('one'), ...upToReady('one'), landing('one'))
+  story.tell({ kind: 'landing.failed', commit: 'c1', failure: rewritten, ...of('one') })
+  story.tell(submit('two'), ...upToReady('two', 'c2'), submit('three', { after: ['two'] }))
+  expect(only(story)).toMatchObject({
+    id: 'target:one',
+    reason: 'the target was rewritten: bbbbbbbbbb does not contain aaaaaaaaaa',
+    blocks: ['two', 'three'],
+  })
+  expect(exitOf(story.fleet, [story.task('two')], story.clock)).toBe(3)
+  story.tell({ kind: 'task.land-asked', by: 'me', ...of('one') })
+  expect(ids(story)).toEqual([])
 })
