@@ -1,6 +1,7 @@
 // The composition root: takes the lock, opens the store, builds everything, starts it and ends it.
 
 import { randomUUID } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { rmSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -96,6 +97,8 @@ type Held = { lock: Lock; store: Store; paths: StatePaths; stateId: string }
 async function begin(input: DaemonInput, held: Held): Promise<Daemon> {
   const { store, paths, stateId } = held
   const closing = new AbortController()
+  // As many listen as there are calls: each that waits for something ends with the loop.
+  setMaxListeners(0, closing.signal)
   const shell = buildShell(input, held, closing.signal)
   adoptRuns(shell)
   if (store.damage) shell.loop.record([{ kind: 'store.damaged', ...store.damage }])

@@ -6,6 +6,7 @@ import { constants, createReadStream } from 'node:fs'
 import { copyFile, cp, lstat, mkdir, readlink, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { BerthError } from '../core/errors.ts'
+import { type TaskName } from '../core/event.ts'
 import { git, inDirectory, ok } from '../git/git.ts'
 import { bytesOf, fsPath, joinNul, shownPath, splitNul } from '../git/path.ts'
 import { type KnownFile } from '../git/ignored.ts'
@@ -40,7 +41,7 @@ export async function copyInto(site: Site, task: string, worktree: string): Prom
   }
   const ledger: KnownFile[] = [...readLedger(site, task)]
   if (policy.copies.length > 0) {
-    for (const path of await copyable(site, worktree, copied.notes)) {
+    for (const path of await copyable(site, { task, worktree }, copied.notes)) {
       const known = await copyOne(repo.root, worktree, path, copied.notes)
       if (known !== undefined) ledger.push(known)
       if (known !== undefined) copied.files.push(path)
@@ -94,14 +95,18 @@ function checkPattern(pattern: string): void {
 }
 
 /** Paths to copy: ignored in both places, matched by a pattern, not inside a rebuildable folder, not tracked. */
-async function copyable(site: Site, worktree: string, notes: string[]): Promise<string[]> {
+async function copyable(
+  site: Site,
+  { task, worktree }: { task: TaskName; worktree: string },
+  notes: string[],
+): Promise<string[]> {
   const from = site.repo
   const roots = (
     await listed(from, ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'])
   ).filter(path => !isRebuildable(path, site.policy.rebuildable))
   if (roots.length === 0) return []
   const id = digest(`${worktree}\n${site.now()}`, 8)
-  const patterns = join(makeTemp(site, id), 'patterns')
+  const patterns = join(makeTemp(site, { task, id }), 'patterns')
   try {
     await writeFile(patterns, `${site.policy.copies.join('\n')}\n`)
     const matching = await listed(from, [
@@ -121,7 +126,7 @@ async function copyable(site: Site, worktree: string, notes: string[]): Promise<
     )
     return await allowedThere(site, worktree, wanted, notes)
   } finally {
-    await removeTemp(site, id)
+    await removeTemp(site, { task, id })
   }
 }
 

@@ -14,7 +14,7 @@ import { atomicWrite, privateDir, readIfThere } from '../store/files.ts'
 import { copyInto } from './copies.ts'
 import { identityOf } from './environment.ts'
 import { makeHome } from './home.ts'
-import { type Place } from './place.ts'
+import { type Place, removeTemps } from './place.ts'
 import { leasePorts } from './ports.ts'
 import { runSetup } from './setup.ts'
 import { digest, markerText, readMarker, type Site, type Voice, workspaceMark } from './site.ts'
@@ -88,6 +88,7 @@ export async function openMergespace(site: Site, commit: string, signal: AbortSi
       'held',
       `processes of an earlier landing cannot be ended: ${left.left.map(each => each.pid).join(', ')}`,
     )
+  await removeTemps(site, integrationTask)
   if (await isStanding(site, path)) return inDirectory(site.repo, path)
   const half = await inspectHalfMade(site.repo, { path, branch: '', base: commit })
   if (half.is === 'half') {

@@ -1,6 +1,6 @@
 // Where a program of a task runs, and with what: environment, marks, temp folder; and one command run there.
 
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { type CommandPolicy } from '../core/config.ts'
 import { BerthError } from '../core/errors.ts'
@@ -9,7 +9,7 @@ import { platform } from '../platform/platform.ts'
 import { type CommandResult, runCommand } from '../process/command.ts'
 import { privateDir } from '../store/files.ts'
 import { buildEnv, identityOf } from './environment.ts'
-import { digest, type Site, tempOf, workspaceMark } from './site.ts'
+import { digest, type Site, tempOf, tempPrefix, workspaceMark } from './site.ts'
 import { removeTree } from './walker.ts'
 
 export type Place = {
@@ -37,7 +37,7 @@ export function environmentFor(site: Site, place: Place, running: Running): { [n
     caller: site.caller,
     windows: platform.name === 'windows',
     home: place.home,
-    temp: tempOf(site, running.id),
+    temp: tempOf(site, { task: place.task, id: running.id }),
     binDir: site.state.bin,
     identity: identityOf(place.task),
     git: site.person.git.passed,
@@ -61,16 +61,29 @@ export function environmentFor(site: Site, place: Place, running: Running): { [n
   })
 }
 
-/** Makes the temp folder of a run: 0700, named by the first 8 digits of its id. */
-export function makeTemp(site: Pick<Site, 'runtimeDir'>, id: string): string {
+type TempSite = Pick<Site, 'runtimeDir' | 'project'>
+
+/** Makes the temp folder of a run or a command: 0700, named by the first 8 digits of the task's and of its own id. */
+export function makeTemp(site: TempSite, of: { task: TaskName; id: string }): string {
   privateDir(site.runtimeDir)
-  return privateDir(tempOf(site, id))
+  return privateDir(tempOf(site, of))
 }
 
-/** Removes it. What cannot be removed is left to the next removal: it holds nothing of the work. */
-export async function removeTemp(site: Pick<Site, 'runtimeDir'>, id: string): Promise<void> {
-  await removeTree(tempOf(site, id), {
-    under: site.runtimeDir,
+/** Removes it. What cannot be removed is left to the removal of the workspace: it holds nothing of the work. */
+export const removeTemp = (site: TempSite, of: { task: TaskName; id: string }): Promise<void> =>
+  removeFolder(site, tempOf(site, of))
+
+/** Removes all temp folders of a task, also those of commands that were cut off with the Berth that ran them. */
+export async function removeTemps(site: TempSite, task: TaskName): Promise<void> {
+  const prefix = tempPrefix(site, task)
+  const names = await readdir(site.runtimeDir).catch(() => [])
+  for (const name of names.filter(each => each.startsWith(prefix)))
+    await removeFolder(site, join(site.runtimeDir, name))
+}
+
+async function removeFolder({ runtimeDir }: TempSite, path: string): Promise<void> {
+  await removeTree(path, {
+    under: runtimeDir,
     budgetMs: 10_000,
     clock: () => platform.monotonicMs(),
     windows: platform.name === 'windows',
@@ -98,7 +111,8 @@ export async function runInPlace(
 ): Promise<CommandResult> {
   const { command, outFile, signal } = request
   const id = commandId(site, place, command.run)
-  makeTemp(site, id)
+  const { task } = place
+  makeTemp(site, { task, id })
   await mkdir(join(outFile, '..'), { recursive: true, mode: 0o700 })
   try {
     return await runCommand({
@@ -116,7 +130,7 @@ export async function runInPlace(
       signal,
     })
   } finally {
-    await removeTemp(site, id)
+    await removeTemp(site, { task, id })
   }
 }
 

@@ -13,6 +13,8 @@ import { emptyTrash, leftSentence, moveAside, trashFor } from './aside.ts'
 import { type BranchRequest, fateOfBranch } from './branch.ts'
 import { foresee } from './judge.ts'
 import { integrationPath, integrationRecord, integrationTask } from './mergespace.ts'
+import { removeTemps } from './place.ts'
+import { releasePorts } from './ports.ts'
 import {
   ledgerOf,
   readMarker,
@@ -191,6 +193,8 @@ async function purgeIntegration(work: Work): Promise<void> {
     if (out.is === 'failed' || out.is === 'refused') return out.reason
     const gone = await emptyTrash(trash, deleteMs)
     if (gone.is === 'left') return leftSentence(gone)
+    await releasePorts(site, integrationTask)
+    await removeTemps(site, integrationTask)
     await rmdir(dirname(path)).catch(() => undefined)
     return undefined
   }

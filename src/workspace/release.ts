@@ -1,14 +1,15 @@
 // The last step of a removal: ports, temp folders and the home are given back; the engine's sessions are kept.
 
 import { type Dirent } from 'node:fs'
-import { lstat, mkdir, readdir, readFile } from 'node:fs/promises'
+import { lstat, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { type Holder, type TaskName } from '../core/event.ts'
 import { makeRedactor } from '../core/redact.ts'
 import { platform } from '../platform/platform.ts'
+import { readSocket } from '../process/record.ts'
 import { atomicWrite } from '../store/files.ts'
 import { forgetLedger } from './copies.ts'
-import { removeTemp } from './place.ts'
+import { removeTemps } from './place.ts'
 import { heldPorts, releasePorts } from './ports.ts'
 import { holdersFrom, type RunRecord, type Site, type WorkspaceRecord } from './site.ts'
 import { removeTree } from './walker.ts'
@@ -21,7 +22,8 @@ export async function release(
   const { task, workspace, runs, secrets } = request
   const held = await heldPorts(workspace.ports)
   if (held.length === 0) await releasePorts(site, task)
-  for (const { run } of runs) await removeTemp(site, run)
+  await removeTemps(site, task)
+  for (const { dir } of runs) await removeSocket(site, dir)
   const last = runs.at(-1)
   const sessions =
     last === undefined ? 0 : await keepSessions(workspace.home, join(last.dir, 'sessions'), secrets)
@@ -31,6 +33,12 @@ export async function release(
   if (held.length === 0) return { sessions, holders: [] }
   const ports = held.length === 1 ? `port ${held[0]} is` : `ports ${held.join(', ')} are`
   return { sessions, reason: `${ports} still in use`, holders: holdersOfPorts(held) }
+}
+
+/** A supervisor removes its socket itself, unless it was killed. */
+async function removeSocket({ runtimeDir }: Site, runDir: string): Promise<void> {
+  const socket = readSocket(runDir)
+  if (socket !== undefined && dirname(socket) === runtimeDir) await rm(socket, { force: true })
 }
 
 /** Not ended: they belong to no run that could be told. */

@@ -122,9 +122,15 @@ export function workspaceId(project: ProjectId, task: TaskName): string {
 export const workspaceMark = (site: Pick<Site, 'stateId' | 'project'>, task: TaskName): string =>
   `${site.stateId}:${workspaceId(site.project, task)}`
 
-/** The temp folder of a run, a setup command or a gate. */
-export const tempOf = (site: Pick<Site, 'runtimeDir'>, id: string): string =>
-  join(site.runtimeDir, `t-${id.slice(0, 8)}`)
+/** How the temp folders of a task begin: those that a killed Berth left behind are found by it. */
+export const tempPrefix = (site: Pick<Site, 'project'>, task: TaskName): string =>
+  `t-${workspaceId(site.project, task).slice(0, 8)}-`
+
+/** The temp folder of a run, a setup command or a gate of a task. */
+export const tempOf = (
+  site: Pick<Site, 'runtimeDir' | 'project'>,
+  { task, id }: { task: TaskName; id: string },
+): string => join(site.runtimeDir, `${tempPrefix(site, task)}${id.slice(0, 8)}`)
 
 /** Of a branch, as people name it. */
 export const shortName = (ref: string): string => ref.replace(/^refs\/heads\//, '')

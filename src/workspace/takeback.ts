@@ -6,6 +6,7 @@ import { unregister } from '../git/unregister.ts'
 import { emptyTrash, leftSentence, moveAside, trashFor } from './aside.ts'
 import { forgetLedger } from './copies.ts'
 import { endAll, lookAround } from './holders.ts'
+import { removeTemps } from './place.ts'
 import { releasePorts } from './ports.ts'
 import { removeHome } from './release.ts'
 import { reasonOf, type Site } from './site.ts'
@@ -51,6 +52,7 @@ export async function takeBack(
     if (gone.is === 'left') return { step: 'delete', reason: leftSentence(gone), holders: [] }
     await forgetLedger(input, task)
     await releasePorts(input, task)
+    await removeTemps(input, task)
     await removeHome(input, home)
     return undefined
   } catch (error) {

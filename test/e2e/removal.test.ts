@@ -1,7 +1,7 @@
 // Removing tasks as a person does it: what is said of what stays, and that every command it names works as typed.
 
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { type RemovalAnswer } from '../../src/core/api.ts'
@@ -263,6 +263,32 @@ test(
       expect(existsSync(at(name))).toBe(false)
     }
     expect(agents(world)).toEqual([])
+  },
+  limit,
+)
+
+test(
+  'after a kill of Berth in a gate, and of a supervisor, nothing stays in the runtime folder but its folders',
+  async () => {
+    const world = makeWorld()
+    const cut = join(world.dir, 'cut')
+    const gate = `test -e ${cut} || { touch ${cut}; exec sleep 1000; }`
+    const config = `gates = ["${gate}"]\n[recovery]\nbackoff = "1s"\n`
+    const repo = world.repository('repo', { 'app.txt': 'one\n', 'berth.toml': config })
+    const cutOff = `test "$BERTH_ATTEMPT" = 1 && kill -9 $PPID && exit; ${commit}`
+    const args = ['run', '--trust', '--land', 'auto', '--name', 'a', '--command', cutOff, 'x']
+    const run = world.start(args, { cwd: repo })
+    await until('the gate', () => existsSync(cut))
+    run.child.kill('SIGKILL')
+    await run.ended
+    expect(await world.berth(['resume'], { cwd: repo })).toMatchObject({ code: 0 })
+    await until('the landing', async () => (await world.task(repo, 'a')).status === 'landed')
+    expect(await world.berth(['rm', 'a', '--wait'], { cwd: repo })).toMatchObject({ code: 0 })
+    expect(await world.berth(['purge', '--yes'], { cwd: repo })).toMatchObject({ code: 0 })
+    expect(await world.berth(['daemon', 'stop'])).toMatchObject({ code: 0 })
+    const left = readdirSync(join(world.dir, 'rt'), { recursive: true, withFileTypes: true })
+    const names = left.map(({ name }) => name.replace(/^berth-[0-9a-f]{8}$/, 'berth-ID'))
+    expect(names.toSorted()).toEqual(['berth-ID', 'berth-ports'])
   },
   limit,
 )

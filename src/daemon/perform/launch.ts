@@ -42,7 +42,7 @@ export async function prepareLaunch(ground: Ground): Promise<Prepared> {
   if (!program) return { is: 'refused', code: 'engine-missing', reason: missingText(policy, engine) }
   const prompt = promptText(ground)
   const promptFile = writePrompt(shell, task, run, prompt)
-  const temp = makeTemp(site, run.id)
+  const temp = makeTemp(site, { task: task.name, id: run.id })
   const token = shell.tokens.of(run.id)
   const env = environmentFor(site, placeOf(site, task, run.attempt), {
     id: run.id,
