@@ -178,14 +178,14 @@ const landWay = ({ subject }: Item, task: Task, label: string): Way => ({
 /** An order to land. Work that failed for what it is has perhaps been mended by hand: it is looked at again. */
 export function landFacts(task: Task, stage: Stage | undefined, by: string): Fact[] {
   const asked: Fact = { kind: 'task.land-asked', by, ...of(task) }
-  if (stage?.is !== 'failed' || !isMendable(stage)) return [asked]
-  const commit = task.verification?.commit ?? ''
+  if (stage === undefined || !isMendable(stage)) return [asked]
+  const commit = stage.is === 'decide' ? stage.commit : (task.verification?.commit ?? '')
   return [{ kind: 'task.withdrawn', commit, reason: 'a person asked to land it', by, ...of(task) }, asked]
 }
 
-/** Whether a person can mend by hand why it failed, and then land it. */
-export const isMendable = ({ code }: Stage & { is: 'failed' }): boolean =>
-  code === 'gate' || code === 'conflict'
+/** Whether a person can mend by hand, in its worktree, why it goes no further, and then land it. */
+export const isMendable = (stage: Stage): boolean =>
+  stage.is === 'decide' || (stage.is === 'failed' && (stage.code === 'gate' || stage.code === 'conflict'))
 
 /** What to type first where a person resolves a conflict with the target: in the worktree, never in a checkout. */
 function resolveWays({ subject }: Item, { workspace }: Task): Way[] {
@@ -267,12 +267,14 @@ function decideWays(item: Item, task: Task): Way[] {
     return [adopt, ...others]
   }
   if (outcome?.is !== 'done' || outcome.withheld.length === 0 || keepsChanging(task)) return others
-  const isLink = outcome.withheld.some(({ committed }) => committed)
-  const goOn = isLink ? 'go on with its commits as they are' : 'go on without these files'
+  const isAsItIs = outcome.withheld.every(({ committed, why }) => committed || why === 'operation')
+  const goOn = isAsItIs ? 'go on with its commits as they are' : 'go on without these files'
   const approve = byWay(item, 'go-on', goOn, by => [
     { kind: 'task.approved', commit, what: 'withheld', by, ...of(task) },
   ])
-  return [approve, ...others]
+  const isOpen = outcome.withheld.some(({ why }) => why === 'operation')
+  const finished = isOpen ? [landWay(item, task, 'you finished and committed it: land it')] : []
+  return [approve, ...finished, ...others]
 }
 
 /** Whether the task's branch only has to go forward. */

@@ -344,7 +344,7 @@ export type Observation =
       deletions?: number
       from?: string
     } & OfRun)
-  | ({ kind: 'commit.made'; commit: string; subject: string; by: 'agent' | 'berth' } & OfRun)
+  | ({ kind: 'commit.made'; commit: string; subject: string; by: 'agent' | 'berth' | 'person' } & OfRun)
   | ({ kind: 'output.dropped'; bytes: number } & OfRun)
   | ({ kind: 'output.marked'; offset: number } & OfRun)
   | ({ kind: 'trespass.seen'; where: string; paths: string[] } & OfRun)

@@ -215,9 +215,11 @@ function afterDone(task: Task, done: Outcome & { is: 'done' }): Next {
 
 function withheldSentence({ withheld }: Outcome & { is: 'done' }): string {
   const links = withheld.filter(({ committed }) => committed).map(({ path }) => `'${path}'`)
-  const left = withheld.length - links.length
+  const operations = withheld.filter(({ why }) => why === 'operation').map(({ path }) => path)
+  const left = withheld.length - links.length - operations.length
   return [
-    ...(left > 0 ? [`${left} of its files were not committed`] : []),
+    ...operations.map(operation => `a ${operation} in its worktree is not finished`),
+    ...(left > 0 ? [`${count(left, 'file')} of it ${left === 1 ? 'is' : 'are'} not committed`] : []),
     ...(links.length > 0
       ? [`it committed only a link to the repository in ${links.join(', ')}, which no clone could follow`]
       : []),

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TaskView } from '../core/api.ts'
 import { BerthError } from '../core/errors.ts'
-import { type ChangedPath, changesSince, mergeBase } from '../git/changes.ts'
+import { type ChangedPath, changesSince, startOf } from '../git/changes.ts'
 import { failure, git, type Git, inDirectory, line, ok } from '../git/git.ts'
 import { type Repository } from '../git/open.ts'
 import { findTarget } from '../git/target.ts'
@@ -71,11 +71,8 @@ async function baseOf(
 ): Promise<string> {
   const target = await findTarget(repo, { target: null, remote: 'origin' })
   if (target.is === 'missing') return base
-  const common = await mergeBase(at, head, `refs/heads/${target.branch}`).catch(() => undefined)
-  if (common === undefined || common === (await line(at, ['rev-parse', '--verify', `${head}^{commit}`])))
-    return base
-  const younger = await git(at, ['merge-base', '--is-ancestor', base, common])
-  return younger.code === 0 ? common : base
+  const commit = await line(at, ['rev-parse', '--verify', `${head}^{commit}`])
+  return startOf(at, base, { head: commit, target: `refs/heads/${target.branch}` })
 }
 
 const flags = ['--no-ext-diff', '--no-textconv', '-M', '--submodule=short']

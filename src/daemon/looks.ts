@@ -102,7 +102,7 @@ async function lookAt(
   const at = inDirectory(repo, workspace.path)
   // Watched first, then looked at: what is touched in between makes it be looked at again.
   const watch = input.watches ? watchFolders(await foldersOf(at)) : undefined
-  const changes = await changesSince(at, workspace.base)
+  const changes = await changesSince(at, workspace.base, { target: workspace.target })
   if (all.get(task.key) === kept) kept.watch = watch
   else watch?.close()
   if (changes.is === 'unknown') return { differences: [] }

@@ -24,12 +24,14 @@ export type ChangedPath = {
 export type Changes =
   | {
       is: 'changes'
+      /** What it is compared with: the base that was asked for, or what of the target has come in since. */
+      since: string
       head: string
       branch: string | null
       files: number
       insertions: number
       deletions: number
-      /** Commits of HEAD that `base` lacks. */
+      /** Commits of HEAD that `since` lacks. */
       commits: number
       /** Something is not committed. */
       dirty: boolean
@@ -37,37 +39,36 @@ export type Changes =
     }
   | { is: 'unknown'; reason: string }
 
+const plain = ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty']
+
 /** Lines of larger untracked files are not counted. */
 const countLimit = 1_000_000
 /** More untracked files than this are listed without their lines. */
 const countedFiles = 500
 
-/** Everything that differs from `base`, uncommitted and untracked included. Never writes the agent's index. */
+/**
+ * Everything that differs from `base`, uncommitted and untracked included. Where `target`, a ref, has been merged or
+ * rebased on since, what came with it is left out. Never writes the agent's index.
+ */
 export async function changesSince(
   worktree: Git,
   base: string,
-  options: { signal?: AbortSignal } = {},
+  options: { signal?: AbortSignal; target?: string | undefined } = {},
 ): Promise<Changes> {
   const signal = options.signal ? { signal: options.signal } : {}
-  const diff = [
-    'diff',
-    '--raw',
-    '--numstat',
-    '-z',
-    '-M',
-    '--no-ext-diff',
-    '--no-textconv',
-    '--ignore-submodules=dirty',
-    base,
-  ]
   const status = await readStatus(worktree, signal)
   if (status.is === 'unknown') return status
   if (status.head === null) return { is: 'unknown', reason: 'HEAD has no commit' }
   // Most looks find nothing new: then one question is enough.
   const moved = base !== 'HEAD' && base !== status.head
+  const since =
+    options.target === undefined
+      ? base
+      : await startOf(worktree, base, { head: status.head, target: options.target })
+  const diff = ['diff', '--raw', '--numstat', '-z', '-M', ...plain, since]
   const [differing, count] = await Promise.all([
     moved || status.changed.length > 0 ? git(worktree, diff, signal) : undefined,
-    moved ? git(worktree, ['rev-list', '--count', `${base}..HEAD`], signal) : undefined,
+    moved ? git(worktree, ['rev-list', '--count', `${since}..HEAD`], signal) : undefined,
   ])
   const bad = [differing, count].find(result => result && (result.code !== 0 || result.truncated))
   if (bad) return { is: 'unknown', reason: reasonOf(bad) }
@@ -75,6 +76,7 @@ export async function changesSince(
   const paths = [...tracked, ...(await untrackedPaths(worktree.dir, status.untracked))]
   return {
     is: 'changes',
+    since,
     head: status.head,
     branch: status.branch,
     files: paths.length,
@@ -92,8 +94,7 @@ export async function changesBetween(
   from: string,
   to: string,
 ): Promise<{ is: 'paths'; paths: ChangedPath[] } | { is: 'unknown'; reason: string }> {
-  const flags = ['--raw', '--numstat', '-z', '-M', '--no-ext-diff', '--no-textconv']
-  const result = await git(at, ['diff', ...flags, '--ignore-submodules=dirty', from, to])
+  const result = await git(at, ['diff', '--raw', '--numstat', '-z', '-M', ...plain, from, to])
   if (result.code !== 0 || result.truncated) return { is: 'unknown', reason: reasonOf(result) }
   return { is: 'paths', paths: parseDiff(result.out) }
 }
@@ -135,10 +136,29 @@ export function parseDiff(out: Buffer): ChangedPath[] {
   return paths
 }
 
-/** The best common ancestor, or undefined where there is none or git cannot tell. */
-export async function mergeBase(at: Git, one: string, other: string): Promise<string | undefined> {
-  const result = await git(at, ['merge-base', one, other])
-  return result.code === 0 ? result.out.toString('utf8').trimEnd() : undefined
+/**
+ * Where the work at `head` begins: `base`, or the younger commit of `target` that it was merged with or rebased on. A
+ * merge in progress counts as made. `base` also where `head` is in the target, and where git cannot tell.
+ */
+export async function startOf(
+  at: Git,
+  base: string,
+  { head, target }: { head: string; target: string },
+): Promise<string> {
+  const merging = await mergeHeads(at)
+  if (head === base && merging.length === 0) return base
+  const result = await git(at, ['merge-base', target, head, ...merging])
+  const common = textOf(result)
+  if (result.code !== 0 || common === base || common === head) return base
+  const older = await git(at, ['merge-base', '--is-ancestor', common, base])
+  return older.code === 1 ? common : base
+}
+
+/** What a merge in progress brings in. */
+async function mergeHeads({ dir }: Git): Promise<string[]> {
+  const gitDir = await gitDirOf(dir).catch(() => undefined)
+  const text = gitDir && (await readFile(join(gitDir, 'MERGE_HEAD'), 'utf8').catch(() => undefined))
+  return text?.split('\n').filter(Boolean) ?? []
 }
 
 export type HeadState =

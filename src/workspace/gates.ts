@@ -46,7 +46,8 @@ export async function verify(input: VerifyInput, voice: Voice): Promise<Fact[]> 
     { kind: 'task.red', ...of, commit, gate: '', reason, unknown: true },
   ]
   const at = inDirectory(input.repo, place.path)
-  const [moved, changes] = await Promise.all([movedFrom(input), changesSince(at, place.base)])
+  const since = changesSince(at, place.base, { target: `refs/heads/${place.target}` })
+  const [moved, changes] = await Promise.all([movedFrom(input), since])
   if (moved.is === 'unknown') return unknown(moved.reason)
   if (moved.is === 'moved') return [{ kind: 'task.withdrawn', ...of, commit, reason: moved.reason }]
   if (changes.is === 'unknown') return unknown(changes.reason)

@@ -40,6 +40,39 @@ test('a conflict is resolved by hand with the commands that its item gives, and 
   expect(world.git(repo, 'show', 'main:app.txt')).toBe('both\n')
 })
 
+test('a merge that is not finished yet is said to be that, and lands once it is; the target’s work stays the target’s', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  expect((await run(world, repo, commit('app.txt', 'theirs'))).code).toBe(0)
+  world.write(join(repo, 'app.txt'), 'ours\n')
+  world.write(join(repo, 'more.txt'), 'ours\n')
+  world.git(repo, 'add', '-A')
+  world.git(repo, 'commit', '-qm', 'main moved')
+  expect((await world.berth(['land', 't'], { cwd: repo })).code).toBe(1)
+  const worktree = (await world.task(repo, 't')).worktree ?? ''
+  type(world, repo, `git -C ${worktree} merge main`)
+  const early = await world.berth(['land', 't'], { cwd: repo })
+  expect([early.code, early.err]).toEqual([
+    3,
+    expect.stringContaining('a merge in its worktree is not finished'),
+  ])
+  const [item] = await world.items(repo)
+  expect(item?.actions.map(({ key }) => key)).toEqual(['go-on', 'land', 'look-again', 'retry', 'rm'])
+  world.write(join(worktree, 'app.txt'), 'both\n')
+  world.git(worktree, 'commit', '-qam', 'resolved')
+  const landed = await world.berth(['land', 't'], { cwd: repo })
+  expect([landed.code, landed.err]).toEqual([0, expect.stringContaining('landed')])
+  expect((await world.task(repo, 't')).changes).toMatchObject({ files: 1 })
+  const facts = await world.facts(repo)
+  const told = (kind: string, ...fields: string[]) =>
+    facts.filter(fact => fact.kind === kind).map(fact => fields.map(field => fact[field]))
+  expect(told('commit.made', 'by', 'subject')).toEqual([
+    ['agent', 'app.txt'],
+    ['person', 'resolved'],
+  ])
+  expect(new Set(told('file.changed', 'path').flat())).toEqual(new Set(['app.txt']))
+})
+
 test('what a red gate asks for is mended by hand, and lands; an order that met the gate does not land it', async () => {
   const world = makeWorld()
   const repo = world.repository()

@@ -3,7 +3,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { changesBetween, changesSince, commitsOnlyOn, headOf, mergeBase } from '../../src/git/changes.ts'
+import { changesBetween, changesSince, commitsOnlyOn, headOf, startOf } from '../../src/git/changes.ts'
 import { type Git, inDirectory } from '../../src/git/git.ts'
 import { makeWorld, type World } from '../fixtures/repository.ts'
 
@@ -26,6 +26,7 @@ afterEach(() => world.clean())
 test('nothing changed is said with where HEAD is', async () => {
   expect(await changesSince(at, base)).toEqual({
     is: 'changes',
+    since: base,
     head: base,
     branch: 'task/a',
     files: 0,
@@ -84,5 +85,28 @@ test('commits that exist only on a branch are told apart from pushed and missing
   world.git(wt, 'push', '-q', 'origin', 'HEAD:refs/heads/renamed-there')
   expect(await commitsOnlyOn(at, 'task/a')).toEqual([])
   expect(await commitsOnlyOn(at, 'task/none')).toBe(undefined)
-  expect(await mergeBase(at, 'main', 'task/a')).toBe(base)
+})
+
+test('work begins at its base, or at what of the target it was merged with or rebased on since', async () => {
+  const repo = world.path('repo')
+  const target = 'refs/heads/main'
+  const start = async () => startOf(at, base, { head: world.git(wt, 'rev-parse', 'HEAD'), target })
+  world.commit(wt, 'mine', { 'mine.txt': '1\n', 'a.txt': 'mine\n' })
+  const theirs = world.commit(repo, 'theirs', { 'theirs.txt': '1\n2\n', 'a.txt': 'theirs\n' })
+  expect(await start()).toBe(base)
+  // A merge with a conflict counts as soon as it is begun.
+  expect(() => world.git(wt, 'merge', '-q', '--no-edit', 'main')).toThrow()
+  expect(await start()).toBe(theirs)
+  world.git(wt, 'checkout', '-q', '--ours', 'a.txt')
+  world.git(wt, 'commit', '-qam', 'merged')
+  expect(await start()).toBe(theirs)
+  expect(await changesSince(at, base, { target })).toMatchObject({ since: theirs, files: 2, commits: 2 })
+  expect(await changesSince(at, base)).toMatchObject({ since: base, files: 3, commits: 3 })
+  world.git(wt, 'reset', '-q', '--hard', base)
+  world.commit(wt, 'mine again', { 'mine.txt': '1\n' })
+  world.git(wt, 'rebase', '-q', 'main')
+  expect(await changesSince(at, base, { target })).toMatchObject({ since: theirs, files: 1, commits: 1 })
+  // In the target already: where it began.
+  world.git(repo, 'merge', '-q', '--ff-only', 'task/a')
+  expect(await start()).toBe(base)
 })

@@ -34,6 +34,8 @@ export type Ground = {
   path: string
   /** Where the work of all attempts began. */
   begun: string
+  /** The target, as a ref: what comes from it is nobody's work here. */
+  target?: string | undefined
 }
 export type Counted = Changes & { is: 'changes' }
 
@@ -48,13 +50,13 @@ export async function performCollect(
   const run = runOf(record, id)
   if (!run || record.workspace?.phase !== 'ready' || run.state.phase !== 'over')
     return [collected(of, withoutWorkspace(run))]
-  const { path, base: begun } = record.workspace
-  const ground: Ground = { shell, site, record, run, of, path, begun }
+  const { path, base: begun, target } = record.workspace
+  const ground: Ground = { shell, site, record, run, of, path, begun, target }
   const left = await endTree(ground)
   if (left !== undefined) return [collected(of, { is: 'unknown', step: 'kill', reason: left })]
   const base = run.base ?? begun
   const worktree = inDirectory(site.repo, ground.path)
-  const changes = await changesSince(worktree, base, { signal: voice.signal })
+  const changes = await changesSince(worktree, base, { signal: voice.signal, target })
   if (voice.signal.aborted) return []
   if (changes.is === 'unknown') return [collected(of, await unseen(ground, changes.reason))]
   const outcome = await outcomeOf(ground, changes, base)
@@ -156,7 +158,7 @@ async function afterGood(ground: Ground, changes: Counted, base: string, denied:
   const left = changes.dirty
     ? await commitRest(ground, changes)
     : { commit: changes.head, files: 0, withheld: [] }
-  const counted = left.files > 0 ? await changesSince(worktree, base) : changes
+  const counted = left.files > 0 ? await changesSince(worktree, base, { target: ground.target }) : changes
   if (counted.is === 'unknown') return { is: 'unknown', step: 'changes', reason: counted.reason }
   const isWhole = base === ground.begun && left.withheld.length === 0
   const whole = await wholeChanges(ground, left.commit, isWhole ? counted : undefined)
@@ -230,7 +232,8 @@ async function finishedBefore(ground: Ground): Promise<Outcome | undefined> {
   const earlier = record.runs.filter(({ id }) => id !== run.id)
   const isDone = ({ state }: Run): boolean => state.phase === 'collected' && state.outcome.is === 'done'
   if (earlier.length === 0 || earlier.some(isDone)) return undefined
-  const whole = await changesSince(inDirectory(ground.site.repo, ground.path), ground.begun)
+  const { begun, target } = ground
+  const whole = await changesSince(inDirectory(ground.site.repo, ground.path), begun, { target })
   if (whole.is === 'unknown' || whole.commits === 0 || whole.files === 0) return undefined
   const links = await strayLinks(ground, whole.head, whole.paths)
   if (links.is === 'unknown') return { is: 'unknown', step: 'changes', reason: links.reason }

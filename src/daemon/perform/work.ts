@@ -17,7 +17,8 @@ export async function workFacts(
   byBerth: string | undefined,
 ): Promise<Fact[]> {
   const known = knownOf(ground)
-  const commits = await commitsOf(ground, base, byBerth)
+  const between = [`${base}..HEAD`, `^${changes.since}`]
+  const commits = await commitsOf(ground, between, known.isLater ? 'person' : 'agent', byBerth)
   return [
     ...commits.filter(fact => !known.commits.has(fact.commit)),
     ...changes.paths
@@ -29,19 +30,26 @@ export async function workFacts(
 
 type Changed = Fact & { kind: 'file.changed' }
 
-function knownOf({ shell, of }: Ground): { files: Map<string, string>; commits: Set<string> } {
+/** `isLater`: the run was looked at before, so what it has not left then is of a person. */
+function knownOf({ shell, of }: Ground): {
+  files: Map<string, string>
+  commits: Set<string>
+  isLater: boolean
+} {
+  let isLater = false
   const files = new Map<string, string>()
   const commits = new Set<string>()
   const { project, task } = of
   for (const event of shell.store.read({
     project,
     task,
-    kinds: ['file.changed', 'commit.made'],
+    kinds: ['file.changed', 'commit.made', 'run.collected'],
   }) as Iterable<Event>) {
     if (event.kind === 'file.changed') files.set(event.path, shapeOf(event))
     if (event.kind === 'commit.made') commits.add(event.commit)
+    if (event.kind === 'run.collected' && event.run === of.run) isLater = true
   }
-  return { files, commits }
+  return { files, commits, isLater }
 }
 
 const shapeOf = ({ change, insertions, deletions }: Changed): string =>
@@ -59,10 +67,11 @@ const changedFact = ({ of }: Ground, changed: ChangedPath): Changed => ({
 
 async function commitsOf(
   { site, path, of, run }: Ground,
-  base: string,
+  between: string[],
+  otherwise: 'agent' | 'person',
   byBerth: string | undefined,
 ): Promise<(Fact & { kind: 'commit.made' })[]> {
-  const args = ['log', '--reverse', `--max-count=${commitsMax}`, '-z', '--format=%H %s', `${base}..HEAD`]
+  const args = ['log', '--reverse', `--max-count=${commitsMax}`, '-z', '--format=%H %s', ...between]
   const { code, out } = await git(inDirectory(site.repo, path), args)
   if (code !== 0) return []
   const mark = `berth: uncommitted work of ${of.task}#${run.attempt}`
@@ -75,7 +84,7 @@ async function commitsOf(
         line.slice(0, line.indexOf(' ')),
         line.slice(line.indexOf(' ') + 1),
       ]
-      const by = commit === byBerth && subject === mark ? 'berth' : 'agent'
+      const by = commit === byBerth && subject === mark ? 'berth' : otherwise
       return { kind: 'commit.made', ...of, commit, subject, by }
     })
 }

@@ -179,7 +179,7 @@ export async function landTasks(
 function requireLandable(shell: Shell, task: Task): void {
   const stage = stageOf(fleetOf(shell), task)
   const { is } = stage
-  if (is === 'failed' && isMendable(stage)) return
+  if (isMendable(stage)) return
   // What is being verified lands as soon as it is ready: a person who resolved a conflict need not wait for it.
   if (is === 'ready' || is === 'landing' || is === 'verifying' || task.landing !== undefined) return
   const { status } = statusOf(fleetOf(shell), task, shell.loop.clock())
@@ -190,8 +190,7 @@ function wouldText(shell: Shell, task: Task): string {
   const stage = stageOf(fleetOf(shell), task)
   if (stage.is === 'ready' && stage.block) return stage.block.sentence
   const target = task.workspace?.phase === 'ready' ? task.workspace.target : undefined
-  if (stage.is === 'failed' && isMendable(stage))
-    return 'verify it as it is now, and land it if its gates pass'
+  if (isMendable(stage)) return 'verify it as it is now, and land it if its gates pass'
   if (stage.is === 'verifying') return `land ${stage.commit.slice(0, 10)} when its gates have passed`
   const commit = task.verification?.commit.slice(0, 10) ?? ''
   return `land ${commit}${target === undefined ? '' : ` on '${target.replace(/^refs\/heads\//, '')}'`}`
