@@ -224,7 +224,8 @@ export type Requests = {
     answer: { exit: number }
   }
   ls: { params: { repo?: string; all: boolean }; answer: { tasks: TaskView[] } }
-  inbox: { params: { repo?: string }; answer: { items: ItemView[] } }
+  /** `here`: where the commands of the items are typed; those of another repository name it. */
+  inbox: { params: { repo?: string; here?: string }; answer: { items: ItemView[] } }
   show: { params: { repo: string; task: string }; answer: ShowView }
   answer: {
     params: { repo?: string; item: string; answer: string | null; by: string }

@@ -18,7 +18,7 @@ export const answer: Command<{ decline?: boolean }> = async (io, { args, options
   const given = options.decline ? null : text
   const repo = repoOf(io, options)
   const { answered, resting } = await withClient(io, { need: 'write' }, async client => {
-    if (given === '') throw await howToAnswer(await client.call('inbox', {}), item)
+    if (given === '') throw await howToAnswer(await client.call('inbox', { repo, here: io.cwd }), item)
     const { item: answered } = await client.call('answer', { repo, item, answer: given, by: person })
     return { answered, resting: await isResting(client, answered) }
   })

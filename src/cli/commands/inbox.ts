@@ -4,7 +4,7 @@ import { type Command, repoOf, withClient } from '../io.ts'
 import { printItem } from '../itemlines.ts'
 
 export const inbox: Command = async (io, { options }) => {
-  const repo = options.repo === undefined ? {} : { repo: repoOf(io, options) }
+  const repo = { here: io.cwd, ...(options.repo === undefined ? {} : { repo: repoOf(io, options) }) }
   const { items } = await withClient(io, { need: 'read' }, client => client.call('inbox', repo))
   if (options.json) io.print.json({ berth: 1, items })
   else if (items.length === 0) io.print.out('nothing needs you')

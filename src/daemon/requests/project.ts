@@ -8,6 +8,7 @@ import { type Environment } from '../../workspace/environment.ts'
 import { basename } from 'node:path'
 import { type Configured, configure, consentNeeded, consentTo, type Flags } from '../configure.ts'
 import { managedRoot } from '../managedroot.ts'
+import { refuseMoved } from '../moved.ts'
 import { fleetOf, type Shell } from '../shell.ts'
 
 export type Opened = { repo: Repository; configured: Configured; notices: string[] }
@@ -55,6 +56,7 @@ export const consentHash = ({ consent, hash }: Configured): string => (consent.l
 export async function knownProject(shell: Shell, dir: string): Promise<Project & { repo: Repository }> {
   const repo = await shell.repositories.at(dir, shell.env)
   const project = fleetOf(shell).projects.get(repo.id)
+  await refuseMoved(repo, fleetOf(shell))
   if (!project)
     throw new BerthError('not-found', `Berth knows no task of '${repo.root}'`, 'berth run "BRIEF"')
   return { ...project, repo }

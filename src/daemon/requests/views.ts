@@ -2,13 +2,14 @@
 
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { type ItemView, type SavedView, type ShowView, type TaskView } from '../../core/api.ts'
+import { type ItemView, type Requests, type SavedView, type ShowView, type TaskView } from '../../core/api.ts'
 import { items } from '../../core/attention.ts'
 import { type Clock } from '../../core/clock.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type Loss } from '../../core/event.ts'
 import { type Fleet } from '../../core/fleet.ts'
 import { nearest } from '../../core/nearest.ts'
+import { shellWord } from '../../core/shellword.ts'
 import { isBare, type Task } from '../../core/task.ts'
 import { isListed, isoOf, savedViews, showView, taskView } from '../../core/views.ts'
 import { git, inDirectory } from '../../git/git.ts'
@@ -20,6 +21,7 @@ import { readIfThere } from '../../store/files.ts'
 import { readLedger } from '../../workspace/copies.ts'
 import { type Site } from '../../workspace/site.ts'
 import { type Look, type Looks } from '../looks.ts'
+import { refuseMoved } from '../moved.ts'
 import { commitOf, targetOf } from '../perform/teardown.ts'
 
 /** What reading needs, whoever reads. */
@@ -66,11 +68,26 @@ function seenBy(look: Look | undefined): Pick<TaskView, 'differences'> & { chang
   }
 }
 
-export async function listItems(reader: Reader, params: { repo?: string }): Promise<{ items: ItemView[] }> {
+export async function listItems(
+  reader: Reader,
+  params: Requests['inbox']['params'],
+): Promise<Requests['inbox']['answer']> {
   const { project, unreadable } = await placeAt(reader, params.repo)
   const all = items(reader.fleet, reader.clock)
   const found = all.filter(item => project === undefined || item.project === project || item.project === '')
-  return { items: unreadable ? [unreadableItem(reader, project ?? '', unreadable), ...found] : found }
+  const open = unreadable ? [unreadableItem(reader, project ?? '', unreadable), ...found] : found
+  if (params.here === undefined) return { items: open }
+  const here = await placeAt(reader, params.here).catch(() => undefined)
+  return { items: open.map(item => (item.project === here?.project ? item : naming(reader.fleet, item))) }
+}
+
+/** The same item, its commands such that they mean its repository from everywhere. */
+function naming(fleet: Fleet, item: ItemView): ItemView {
+  const root = fleet.projects.get(item.project)?.root
+  if (root === undefined) return item
+  const named = (command: string): string =>
+    command.startsWith('berth ') ? `${command} --repo ${shellWord(root)}` : command
+  return { ...item, actions: item.actions.map(way => ({ ...way, command: named(way.command) })) }
 }
 
 /** What holds up all of a repository that git refuses to read: shown to who looks, recorded nowhere. */
@@ -138,7 +155,9 @@ type Place = {
 async function placeAt(reader: Pick<Reader, 'at' | 'fleet'>, dir: string | undefined): Promise<Place> {
   if (dir === undefined) return { project: undefined }
   try {
-    return { project: (await reader.at(dir)).id }
+    const repo = await reader.at(dir)
+    await refuseMoved(repo, reader.fleet)
+    return { project: repo.id }
   } catch (error) {
     if (!(error instanceof BerthError)) throw error
     if (error.code === 'no-commits') return { project: '' }
