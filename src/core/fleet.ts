@@ -9,8 +9,9 @@ import {
   type TaskName,
   isObservation,
 } from './event.ts'
-import { type Moment, momentOf } from './run.ts'
-import { verdictOf } from './recover.ts'
+import { type RunEnd } from './outcome.ts'
+import { type Moment, type Run, momentOf } from './run.ts'
+import { type Verdict, verdictOf } from './recover.ts'
 import { type Task, type TaskKey, applyTask, isGone, keyOf, latestRun, submittedTask } from './task.ts'
 import { applyRemoval, goesOnAtStart } from './workspace.ts'
 
@@ -167,7 +168,7 @@ function touch(fleet: Fleet, event: Event & { project: ProjectId; task: TaskName
   }
   if (event.kind === 'task.retried') forgive(fleet, next, true)
   if (event.kind === 'task.resumed') forgive(fleet, next, false)
-  if (event.kind === 'run.collected') learn(fleet, next, event)
+  if (event.kind === 'run.exited' || event.kind === 'run.collected') learn(fleet, next, event)
   if (isGone(next)) fleet.live.delete(key)
   else fleet.live.add(key)
 }
@@ -343,12 +344,13 @@ function hold(
   fleet.quotas.set(accountKey(engine, account), { ...of, engine, account, until: of.until ?? unknown })
 }
 
-// What the end of a run says about its engine and account.
-function learn(fleet: Fleet, task: Task, event: Event & { kind: 'run.collected' }): void {
+// What the end of a run says about its engine and account: as soon as it has exited, for others wait to start.
+function learn(fleet: Fleet, task: Task, event: Event & { kind: 'run.exited' | 'run.collected' }): void {
   const run = latestRun(task)
-  if (run === undefined || run.state.phase !== 'collected' || run.id !== event.run) return
+  if (run === undefined || run.id !== event.run) return
   const since = momentOf(event)
-  const verdict = verdictOf(run, task)
+  const verdict = saidBy(run, task)
+  if (verdict === undefined) return
   const key = accountKey(run.engine, run.account)
   if (verdict.is === 'limited') {
     hold(fleet, run.engine, run.account, {
@@ -369,6 +371,13 @@ function learn(fleet: Fleet, task: Task, event: Event & { kind: 'run.collected' 
     const quota = fleet.quotas.get(key)
     if (quota !== undefined && run.claimed.seq > quota.since.seq) fleet.quotas.delete(key)
   }
+}
+
+function saidBy(run: Run, task: Task): RunEnd | Verdict | undefined {
+  const { state } = run
+  if (state.phase === 'collected') return verdictOf(run, task)
+  if (state.phase !== 'over' || state.why !== undefined || state.ended.how === 'lost') return undefined
+  return state.ended.end
 }
 
 // A person who asks for it again says that it can go on: what held its engine is tried once more.

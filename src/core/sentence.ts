@@ -2,7 +2,7 @@
 
 import { type Fact, type Holder } from './event.ts'
 import { type Landing, type Outcome, type RunEnd } from './outcome.ts'
-import { baseRules, branchRules, list, removalDone, stashWords } from './words.ts'
+import { baseRules, branchRules, list, removalDone, stashWords, tookUpWords } from './words.ts'
 
 type Kinds = { [K in Fact['kind']]: Extract<Fact, { kind: K }> }
 type Table = { [K in keyof Kinds]: (fact: Kinds[K]) => string }
@@ -36,8 +36,14 @@ const table: Table = {
   'task.noted': ({ text }) => `note: ${text}`,
   'workspace.claimed': ({ path }) => `workspace is being made at ${path}`,
   'workspace.missing': ({ reason }) => `workspace is to be made again: ${reason}`,
-  'workspace.ready': ({ branch, base, baseRule }) =>
-    `workspace ready on ${branch} from ${short(base)}: ${baseRules[baseRule] ?? baseRule}`,
+  'workspace.ready': ({ branch, base, baseRule, tookUp, notices }) =>
+    [
+      `workspace ready on ${branch} from ${short(base)}: ${baseRules[baseRule] ?? baseRule}`,
+      tookUp === undefined ? '' : `the branch was there, ${tookUpWords(tookUp)}`,
+      ...notices,
+    ]
+      .filter(Boolean)
+      .join('; '),
   'workspace.failed': ({ step, reason }) => `workspace could not be made: ${step}: ${reason}`,
   'workspace.stuck': ({ step, reason }) => `workspace is stuck: ${step}: ${reason}`,
   'setup.started': ({ command }) => `setup '${command}' started`,
@@ -199,7 +205,7 @@ function landingOf(failure: Landing): string {
     case 'target-red':
       return `gate '${failure.gate}' fails on the target itself: ${failure.reason}`
     case 'target-moved':
-      return `the target moved meanwhile to ${short(failure.tip)}`
+      return failure.tip === '' ? 'the target is gone' : `the target moved meanwhile to ${short(failure.tip)}`
     case 'target-busy':
       return `the checkout of the target is in the way: ${failure.reason}`
     case 'target-rewritten':

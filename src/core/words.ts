@@ -51,6 +51,12 @@ export const stashWords = (count: number): string =>
     ? ''
     : `${count} ${count === 1 ? 'stash' : 'stashes'} made in it ${count === 1 ? 'stays' : 'stay'}`
 
+/** Of a branch that a workspace found: its commits beyond the base, which stay in it. */
+export const tookUpWords = (commits: number): string =>
+  commits === 0
+    ? 'with no commit of its own'
+    : `and its ${commits === 1 ? 'commit is' : `${commits} commits are`} kept`
+
 /** Why nothing is lost with a branch that was deleted. */
 export const branchRules: { [rule: string]: string } = {
   empty: 'it had no commit of its own',

@@ -91,6 +91,8 @@ export type MoveRequest = {
   target: string
   from: string
   to: string
+  /** Whose branch the target stands for where there is no local one yet. */
+  remote?: string
   reason?: string
   signal?: AbortSignal
   /** Waits at most this long for a lock that another program holds. */
@@ -104,12 +106,16 @@ export type MoveOutcome =
   | { is: 'moved-meanwhile'; tip: string | null }
   | { is: 'failed'; step: string; reason: string }
 
-/** Moves the local target branch from one commit to a later one, or says why not. */
+/**
+ * Moves the local target branch from one commit to a later one, or says why not. Where only the remote has it, it is
+ * made here, as a `git switch` to it would.
+ */
 export async function moveTarget(repo: Repository, request: MoveRequest): Promise<MoveOutcome> {
   const ref = `refs/heads/${request.target}`
   const tip = await tipOf(repo, ref)
   if (tip.is === 'unknown') return { is: 'failed', step: 'ask', reason: tip.reason }
-  if (tip.commit !== request.from) return { is: 'moved-meanwhile', tip: tip.commit ?? null }
+  const begins = tip.commit === undefined && (await isRemoteTip(repo, request))
+  if (tip.commit !== request.from && !begins) return { is: 'moved-meanwhile', tip: tip.commit ?? null }
   const list = await listWorktrees(repo)
   if (list.is === 'unknown') return { is: 'failed', step: 'list', reason: list.reason }
   const users = await usersOf(repo, list.entries, request.target)
@@ -122,14 +128,21 @@ export async function moveTarget(repo: Repository, request: MoveRequest): Promis
     }
   if (user !== undefined) return moveCheckedOut(inDirectory(repo, user), request)
   const message = request.reason ?? 'berth: landed'
-  const result = await git(repo, ['update-ref', '-m', message, ref, request.to, request.from], {
-    lockMs: request.lockMs ?? targetLockMs,
-  })
+  // With an empty old value git makes the ref, and only if it is still not there.
+  const old = begins ? '' : request.from
+  const lockMs = request.lockMs ?? targetLockMs
+  const result = await git(repo, ['update-ref', '-m', message, ref, request.to, old], { lockMs })
   if (result.code === 0) return { is: 'moved' }
   const now = await tipOf(repo, ref)
   if (now.is === 'tip' && now.commit !== request.from)
     return { is: 'moved-meanwhile', tip: now.commit ?? null }
   return { is: 'failed', step: 'move', reason: reasonOf(result) }
+}
+
+async function isRemoteTip(repo: Repository, { remote, target, from }: MoveRequest): Promise<boolean> {
+  if (remote === undefined) return false
+  const tip = await tipOf(repo, `refs/remotes/${remote}/${target}`)
+  return tip.is === 'tip' && tip.commit === from
 }
 
 const lockWaitMs = 2_000

@@ -1,6 +1,6 @@
 // Moving a workspace out of the way as a whole, on its own volume; and deleting what was moved.
 
-import { lstat, mkdir, realpath, rename } from 'node:fs/promises'
+import { lstat, mkdir, realpath, rename, rmdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { platform } from '../platform/platform.ts'
 import { digest, type Site, trashOf } from './site.ts'
@@ -47,9 +47,13 @@ export async function moveAside(path: string, trash: Trash, budgetMs: number): P
       return { is: 'moved' }
     } catch (error) {
       const code = (error as { code?: string }).code ?? ''
-      if (code === 'ENOENT') return { is: 'absent' }
+      if (code === 'ENOENT' && (await lstat(path).catch(missing)) === undefined) return { is: 'absent' }
+      // The trash went with the last thing in it (`emptyTrash`).
+      if (code === 'ENOENT') await mkdir(trashOf(trash.root), { recursive: true })
       const passing =
-        code === 'EBUSY' || (platform.name === 'windows' && (code === 'EPERM' || code === 'EACCES'))
+        code === 'EBUSY' ||
+        code === 'ENOENT' ||
+        (platform.name === 'windows' && (code === 'EPERM' || code === 'EACCES'))
       if (!passing || platform.monotonicMs() + pauseMs > until)
         return { is: 'failed', reason: `'${path}' cannot be moved aside: ${reasons[code] ?? code}` }
       await new Promise(resolve => setTimeout(resolve, pauseMs))
@@ -69,7 +73,11 @@ export async function emptyTrash(trash: Trash, budgetMs: number, signal?: AbortS
   if ((await lstat(limits.under).catch(missing)) === undefined) return { is: 'gone', removed: 0 }
   const tree = await removeTree(trash.dir, limits)
   const entry = await removeTree(trash.entry, limits)
-  if (tree.is === 'gone' && entry.is === 'gone') return { is: 'gone', removed: tree.removed + entry.removed }
+  if (tree.is === 'gone' && entry.is === 'gone') {
+    // Only where nothing else is in it.
+    await rmdir(limits.under).catch(() => undefined)
+    return { is: 'gone', removed: tree.removed + entry.removed }
+  }
   const left = [tree, entry].flatMap(each => (each.is === 'left' ? each.left : []))
   const count = [tree, entry].reduce((sum, each) => sum + (each.is === 'left' ? each.count : 0), 0)
   return { is: 'left', removed: tree.removed + entry.removed, count, left }

@@ -68,7 +68,15 @@ export async function land(
       return [failed(input, { is: 'failed', step: 'push', reason: pushed.reason })]
     }
     const reason = `berth: landed ${input.task}`
-    const moved = await moveTarget(repo, { target, from: tip, to: merge, reason, signal: voice.signal })
+    const { remote } = policy
+    const moved = await moveTarget(repo, {
+      target,
+      from: tip,
+      to: merge,
+      remote,
+      reason,
+      signal: voice.signal,
+    })
     switch (moved.is) {
       case 'moved':
         return [landed(input, merge, 'merged')]

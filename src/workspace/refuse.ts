@@ -48,7 +48,7 @@ export type Ground = {
 }
 
 /** Looks at files alone. */
-export async function findOnDisk(site: Site, { workspace }: Ground): Promise<OnDisk> {
+export async function findOnDisk(site: Site, { workspace }: Pick<Ground, 'workspace'>): Promise<OnDisk> {
   const [entryDir, directory] = await Promise.all([
     entryDirOf(site.repo, workspace.path),
     standing(workspace.path),
@@ -62,7 +62,7 @@ export async function findOnDisk(site: Site, { workspace }: Ground): Promise<OnD
 }
 
 /** Whether the mark says that this very workspace is ours. */
-export const isMarked = (site: Site, { task }: Ground, { marker }: OnDisk): boolean =>
+export const isMarked = (site: Site, { task }: Pick<Ground, 'task'>, { marker }: OnDisk): boolean =>
   marker.is === 'marker' &&
   marker.marker.stateId === site.stateId &&
   marker.marker.project === site.project &&
@@ -238,6 +238,16 @@ async function whyInsane(site: Site, path: string, entries: WorktreeEntry[]): Pr
     if (other === real || isBelow(other, real)) return `'${path}' holds '${place}'`
   }
   return undefined
+}
+
+/** Whether what lies at a task's path, if anything, is no worktree of this repository, or provably another's. */
+export async function nothingOfOurs(
+  site: Site,
+  ground: Pick<Ground, 'task' | 'workspace'>,
+): Promise<boolean> {
+  const disk = await findOnDisk(site, ground)
+  if (disk.entryDir === undefined) return (await pointsHere(site, ground.workspace.path)) === undefined
+  return disk.marker.is === 'marker' && !isMarked(site, ground, disk)
 }
 
 /** Whether a directory's `.git` file names this repository, although the entry is gone (case 33). */

@@ -29,6 +29,8 @@ test('a branch left by an earlier run is taken up with its commit, and the timel
   expect(world.git(repo, 'branch', '--contains', keep)).toContain('berth/')
   const ready = (await world.facts(repo)).find(fact => fact.kind === 'workspace.ready')
   expect(ready).toMatchObject({ branch: 'berth/login', tookUp: 1 })
+  const { out } = await world.berth(['log', '--kind', 'workspace.ready', '--repo', repo])
+  expect(out).toContain('the branch was there, and its commit is kept')
 })
 
 test('a branch that is checked out elsewhere is refused with its path, and nothing is left behind', async () => {
@@ -44,6 +46,12 @@ test('a branch that is checked out elsewhere is refused with its path, and nothi
   expect(readFileSync(join(other, 'app.txt'), 'utf8')).toBe('one\nhalf\n')
   expect(world.git(repo, 'worktree', 'list', '--porcelain').match(/^worktree /gm)).toHaveLength(2)
   expect(existsSync(join(`${repo}.berths`, 'search'))).toBe(false)
+
+  // The task goes, and the branch that was never its own stays, also when nobody has it checked out any more.
+  world.git(repo, 'worktree', 'remove', '--force', other)
+  const removed = await world.berth(['rm', 'search', '--branch', '--discard', '--repo', repo])
+  expect(removed).toMatchObject({ code: 0, out: "removed 'search'\n" })
+  world.git(repo, 'rev-parse', 'refs/heads/berth/search')
 })
 
 test('a folder that is in the way is an answer of its own, and is left as it is', async () => {
@@ -60,7 +68,13 @@ test('a folder that is in the way is an answer of its own, and is left as it is'
     repo,
     'write',
   ])
-  const mine = readFileSync(join(`${repo}.berths`, 'docs', 'mine.txt'), 'utf8')
-  expect(mine).toBe('mine\n')
-  if (ran.code !== 0) expect(ran.err).toContain(join(`${repo}.berths`, 'docs'))
+  const mine = (): string => readFileSync(join(`${repo}.berths`, 'docs', 'mine.txt'), 'utf8')
+  expect(mine()).toBe('mine\n')
+  expect(ran.code).toBe(1)
+  expect(ran.err).toContain(`'${join(`${repo}.berths`, 'docs')}' is no worktree that git knows; move it away`)
+  expect(await world.berth(['rm', 'docs', '--repo', repo])).toMatchObject({
+    code: 0,
+    out: "removed 'docs'\n",
+  })
+  expect(mine()).toBe('mine\n')
 })

@@ -29,4 +29,10 @@ test('the base is the default branch of the remote, asked and not guessed, and t
   expect((await world.task(repo, 't')).base).toBe(base)
   const ready = (await world.facts(repo)).find(fact => fact.kind === 'workspace.ready')
   expect(ready).toMatchObject({ base, baseRule: 'ls-remote' })
+
+  // Only the remote has it: landing makes it here, and moves neither the checkout nor the remote.
+  expect(await world.berth(['land', 't', '--repo', repo])).toMatchObject({ code: 0 })
+  expect(world.git(repo, 'show', 'trunk:x')).toBe('x\n')
+  expect(world.git(repo, 'rev-parse', 'trunk^1', 'origin/trunk')).toBe(`${base}\n${base}\n`)
+  expect(world.git(repo, 'symbolic-ref', '--short', 'HEAD')).toBe('spike\n')
 })

@@ -25,7 +25,9 @@ test('with the remote out of reach it starts from what is there and says so', as
   ).toMatchObject({ code: 0 })
   expect((await world.task(repo, 't')).base).toBe(stale)
   const ready = (await world.facts(repo)).find(fact => fact.kind === 'workspace.ready')
-  expect(JSON.stringify(ready?.['notices'])).toMatch(/could not be (fetched|refreshed)/)
+  expect(JSON.stringify(ready?.['notices'])).toMatch(/could not be refreshed/)
+  const { out } = await world.berth(['log', '--kind', 'workspace.ready', '--repo', repo])
+  expect(out).toContain("the target 'main' could not be refreshed from 'origin'")
 })
 
 test('a task that the target has left behind says by how many commits, and lands on what it is by then', async () => {

@@ -19,6 +19,8 @@ test('the task goes on with a notice that carries the hook’s words, and the sa
   world.git(world.dir, 'hash-object', seen)
   const ready = (await world.facts(repo)).find(fact => fact.kind === 'workspace.ready')
   expect(JSON.stringify(ready?.['notices'])).toContain('helper not installed')
+  const { out } = await world.berth(['log', '--kind', 'workspace.ready', '--repo', repo])
+  expect(out).toContain('helper not installed')
   expect(await world.berth(['rm', 't', '--branch', '--discard', '--repo', repo])).toMatchObject({ code: 0 })
   expect(
     await world.berth(['run', '--name', 't', '--command', 'echo x > x', '--repo', repo, 'go']),

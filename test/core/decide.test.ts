@@ -7,7 +7,7 @@ import { decide, isUnwanted } from '../../src/core/decide.ts'
 import { type Effect } from '../../src/core/effect.ts'
 import { type Event, type Fact } from '../../src/core/event.ts'
 import { type Fleet, emptyFleet, replay } from '../../src/core/fleet.ts'
-import { type Landing } from '../../src/core/outcome.ts'
+import { type Landing, type RunEnd } from '../../src/core/outcome.ts'
 import { pauseMs } from '../../src/core/recover.ts'
 import { play } from './fleets.ts'
 import { policy } from './story.ts'
@@ -184,6 +184,17 @@ test('a usage limit holds all tasks of that engine and account until its time, a
   story.wait(30_000)
   expect(keys(story)).toEqual(['prepare:p/two'])
 })
+
+test.each(['limited', 'signed-out'] as const)(
+  'an engine that is %s holds the others from the exit on, before the work was looked at',
+  is => {
+    const story = told(submit('one'), submit('two'), ...workspace(), ...started())
+    expect(keys(story)).toEqual(['prepare:p/two'])
+    const end: RunEnd = is === 'limited' ? { is, until: null, evidence: 'limit' } : { is, evidence: '401' }
+    story.tell(exited('one', 1, end))
+    expect(keys(story)).toEqual(['collect:p/one'])
+  },
+)
 
 test('a limit uses up no attempt, whatever the exit code, and is said by the agent too', () => {
   const story = told(submit(), ...workspace(), ...started(), {

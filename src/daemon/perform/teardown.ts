@@ -3,6 +3,7 @@
 import { type Effect } from '../../core/effect.ts'
 import { type Fact } from '../../core/event.ts'
 import { latestRun, type Task } from '../../core/task.ts'
+import { nothingOfOurs } from '../../workspace/refuse.ts'
 import { teardown, type TeardownInput } from '../../workspace/teardown.ts'
 import { type Site, type Voice } from '../../workspace/site.ts'
 import { type Shell } from '../shell.ts'
@@ -16,7 +17,8 @@ export async function performTeardown(
   const { record, at: _at, ...site } = await siteOf(shell, effect)
   const { project, task, mode } = effect
   const known = removalRecord(shell, site, record)
-  if (!known) return [{ kind: 'workspace.removed', project, task, named: [] }]
+  if (!known || (await wasNeverMade(site, record, known)))
+    return [{ kind: 'workspace.removed', project, task, named: [] }]
   const cwd = shell.typedAt.get(record.key)
   const gone = record.workspace?.phase === 'removed'
   const facts = await teardown(
@@ -25,6 +27,12 @@ export async function performTeardown(
   )
   shell.typedAt.delete(record.key)
   return facts
+}
+
+/** Its making failed, and nothing of it is there: what lies at its path, and its branch, are somebody else's. */
+async function wasNeverMade(site: Site, { workspace, runs }: Task, known: Known): Promise<boolean> {
+  const isOver = workspace?.phase === 'failed' || workspace?.phase === 'removed'
+  return isOver && runs.length === 0 && known.workspace.base === undefined && nothingOfOurs(site, known)
 }
 
 type Known = Pick<TeardownInput, 'task' | 'workspace' | 'runs' | 'commit' | 'target' | 'trash' | 'secrets'>
