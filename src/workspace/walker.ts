@@ -1,7 +1,9 @@
 // Deletes one directory tree, and nothing that it only points at: no link, mount point or other device is entered.
+// Names are bytes: one that is no UTF-8 is deleted like any other.
 
 import { chmod, lstat, readFile, readdir, realpath, rmdir, unlink } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
+import { fsPath, pathOf, shownPath } from '../git/path.ts'
 
 export type Removal =
   | { is: 'gone'; removed: number }
@@ -78,7 +80,7 @@ async function removeDirectory(walk: Walk, path: string): Promise<number> {
   const failure = await patiently(walk, async () => {
     standing = await removeChildren(walk, path)
     // What could not be removed below is named already: its parents only stand because of it.
-    if (standing === 0) await rmdir(path)
+    if (standing === 0) await rmdir(fsPath(path))
   })
   if (failure !== undefined) return leave(walk, path, failure)
   if (standing === 0) walk.removed += 1
@@ -86,12 +88,12 @@ async function removeDirectory(walk: Walk, path: string): Promise<number> {
 }
 
 async function removeChildren(walk: Walk, path: string): Promise<number> {
-  const entries = await readdir(path, { withFileTypes: true })
+  const entries = await readdir(fsPath(path), { withFileTypes: true, encoding: 'buffer' })
   let standing = 0
   for (let i = 0; i < entries.length; i += together) {
     const removed = await Promise.all(
       entries.slice(i, i + together).map(async entry => {
-        const child = join(path, entry.name)
+        const child = join(path, pathOf(entry.name))
         const known = entry.isFile() || entry.isDirectory() || entry.isSymbolicLink()
         return removeEntry(walk, child, known ? entry.isDirectory() : await isDirectory(child))
       }),
@@ -105,14 +107,14 @@ async function removeChildren(walk: Walk, path: string): Promise<number> {
 async function enter(walk: Walk, path: string): Promise<string | undefined> {
   if (walk.signal?.aborted === true) return 'interrupted'
   if (walk.clock() > walk.until) return 'out of time'
-  const stat = await lstat(path, { bigint: true }).catch(missing)
+  const stat = await lstat(fsPath(path), { bigint: true }).catch(missing)
   if (stat === undefined) return undefined
   if (!stat.isDirectory()) return 'it was replaced while it was being deleted'
   if (stat.dev !== walk.device) return 'it is on another device'
   if (walk.mounts.has(path)) return 'it is a mount point'
   if (walk.windows && (await realpath(path)) !== path) return 'its real path is elsewhere'
   if ((stat.mode & 0o700n) === 0o700n) return undefined
-  return chmod(path, Number(stat.mode & 0o777n) | 0o700).then(
+  return chmod(fsPath(path), Number(stat.mode & 0o777n) | 0o700).then(
     () => undefined,
     (error: unknown) => (codeOf(error) === 'ENOENT' ? undefined : reasonOf(error)),
   )
@@ -120,7 +122,7 @@ async function enter(walk: Walk, path: string): Promise<string | undefined> {
 
 async function unlinkEntry(walk: Walk, path: string): Promise<void> {
   try {
-    await unlink(path)
+    await unlink(fsPath(path))
   } catch (error) {
     // The read-only attribute of Windows stands on the file itself.
     if (!walk.windows || codeOf(error) !== 'EPERM') throw error
@@ -152,7 +154,7 @@ const passingCodes = new Set(['EBUSY', 'ENOTEMPTY', 'EEXIST', 'EMFILE', 'ENFILE'
 
 function leave(walk: Walk, path: string, reason: string): 1 {
   walk.count += 1
-  if (walk.left.length < namedAtMost) walk.left.push({ path, reason })
+  if (walk.left.length < namedAtMost) walk.left.push({ path: shownPath(path), reason })
   return 1
 }
 
@@ -167,7 +169,7 @@ const unescapeMount = (text: string): string =>
   text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
 
 const isDirectory = async (path: string): Promise<boolean> =>
-  (await lstat(path).catch(missing))?.isDirectory() ?? false
+  (await lstat(fsPath(path)).catch(missing))?.isDirectory() ?? false
 
 const codeOf = (error: unknown): string | undefined => (error as { code?: string } | null)?.code
 

@@ -67,6 +67,19 @@ test('links to files and folders are removed, what they point at keeps content a
   chmodSync(join(dir, 'outside/deep'), 0o700)
 })
 
+test('names that are no UTF-8 are deleted like any other', async () => {
+  put('tree/plain')
+  const raw = (name: string) => Buffer.concat([Buffer.from(`${dir}/tree/`), Buffer.from(name, 'latin1')])
+  try {
+    mkdirSync(raw('caf\xe9'))
+  } catch {
+    return // a file system that takes UTF-8 alone
+  }
+  writeFileSync(raw('caf\xe9/\xff\n.txt'), 'x')
+  symlinkSync('/nonexistent/x', raw('l\xefnk'))
+  expect(await remove(join(dir, 'tree'), 1_000)).toEqual({ is: 'gone', removed: 5 })
+})
+
 test('a path that is a link itself is unlinked', async () => {
   put('outside/file')
   symlinkSync(join(dir, 'outside'), join(dir, 'link'))
