@@ -128,6 +128,8 @@ async function isStanding(site: Site, path: string): Promise<boolean> {
   const entryDir = await entryDirOf(site.repo, path)
   if (entryDir === undefined) return false
   const found = await readMarker(entryDir)
+  // A creation that was cut off before it was marked: what may go of it is judged as half made.
+  if (found.is === 'none') return false
   const ours =
     found.is === 'marker' && found.marker.stateId === site.stateId && found.marker.task === integrationTask
   if (!ours)

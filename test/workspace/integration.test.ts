@@ -290,3 +290,22 @@ test('several dependencies are merged into one base; a conflict among them names
     reason: "the commits of 'a' and 'c' conflict in a.txt",
   })
 })
+
+test('an integration workspace whose making was cut off before it was marked is made anew', async () => {
+  const site = await yard.site()
+  await worked(site, 'login', { 'login.txt': 'x' })
+  const path = integrationPath(site)
+  yard.git(yard.repo, 'worktree', 'add', '-q', '--no-checkout', '--detach', path)
+  expect(await lands(landing(site, 'login'))).toMatchObject([{ kind: 'landing.landed', rule: 'merged' }])
+})
+
+test('a whole worktree at its place that is not marked is left alone', async () => {
+  const site = await yard.site()
+  await worked(site, 'login', { 'login.txt': 'x' })
+  const path = integrationPath(site)
+  yard.git(yard.repo, 'worktree', 'add', '-q', '--detach', path)
+  yard.write(join(path, 'mine.txt'), 'mine\n')
+  const tip = main()
+  await lands(landing(site, 'login')).catch((error: unknown) => error)
+  expect([main(), readFileSync(join(path, 'mine.txt'), 'utf8')]).toEqual([tip, 'mine\n'])
+})
