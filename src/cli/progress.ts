@@ -9,7 +9,7 @@ import { jsonLine, namesOf, oneLine } from '../core/timeline.ts'
 import { type Client } from '../daemon/client.ts'
 import { visible, widthOf } from './columns.ts'
 import { type Io } from './io.ts'
-import { painted } from './words.ts'
+import { painted, reasonWords } from './words.ts'
 
 export type Watching = {
   call?: string
@@ -40,6 +40,7 @@ export async function watch(
     if (change.text) io.print.note(`${padded(event.task)}  ${change.text}`)
     io.print.live(`${counted(phases)}   ${age(io.now() - began)}`)
   }
+  if (!json) for (const task of await shutOut(client, repo, names)) io.print.note(task)
   // With the names: a loop that took over does not know the call.
   const followed = { ...(call && { call }), repo, ...(names && { tasks: names }) }
   const ended = await client.follow(followed, onEvent)
@@ -56,6 +57,17 @@ export async function watch(
     sumUp(io, mine, needed)
   }
   return exit
+}
+
+/** What nothing will begin for now, with the reason: a limit, a pause, a person. No fact of this call tells it. */
+async function shutOut(client: Client, repo: string, names: string[] | undefined): Promise<string[]> {
+  const { tasks } = await client.call('ls', { repo, all: false })
+  return tasks
+    .filter(({ task, status, waitsFor, reasonCode }) => {
+      const isShut = waitsFor === 'quota' || waitsFor === 'person' || reasonCode === 'paused'
+      return status === 'queued' && isShut && (names === undefined || names.includes(task))
+    })
+    .map(task => `${padded(task.task)}  waits: ${visible(reasonWords(task))}`)
 }
 
 const isOpen = (task: TaskView): boolean => task.status !== 'landed' && task.status !== 'dropped'

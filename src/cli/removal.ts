@@ -13,6 +13,7 @@ export function printRemoval({ print }: Io, answer: RemovalAnswer): void {
   switch (answer.is) {
     case 'removed':
     case 'aside': {
+      if (answer.is === 'removed' && answer.already) return print.out(`'${answer.task}' was removed already`)
       const done = answer.is === 'removed' ? 'removed' : 'moved aside and unregistered'
       print.out(
         `${done} '${answer.task}'${branchWords(answer)}${answer.saved ? `, saved as '${answer.saved}'` : ''}`,

@@ -5,12 +5,12 @@ import { age, duration } from '../core/quantity.ts'
 import { fit, visible, visibleLines } from './columns.ts'
 import { type Io } from './io.ts'
 import { printItem } from './itemlines.ts'
-import { changeWords, lossLine, painted } from './words.ts'
+import { changeWords, lossLine, painted, reasonWords } from './words.ts'
 
 export function printTask(io: Io, task: ShowView): void {
   const { print } = io
   const { bold } = print.paint
-  print.out(`${bold(task.task)}  ${painted(print.paint, task.status)}  ${visible(task.reason)}`)
+  print.out(`${bold(task.task)}  ${painted(print.paint, task.status)}  ${visible(reasonWords(task))}`)
   for (const [name, value] of facts(io, task))
     if (value !== '') print.out(`${name.padEnd(10)} ${visible(value)}`)
   const section = (title: string, lines: string[]) => printSection(io, title, lines)
@@ -20,7 +20,7 @@ export function printTask(io: Io, task: ShowView): void {
   const gates = task.gates.flatMap(gate => gateLines(io, gate))
   section('gates', gates)
   const questions = task.questions.map(
-    one => `${one.text}  ${one.answer === null ? '(open)' : `-> ${one.answer}`}`,
+    one => `${one.text}  ${one.answer === null ? `(${one.state})` : `-> ${one.answer}`}`,
   )
   section('questions', questions.map(visible))
   section('notes', task.notes.map(visible))

@@ -38,10 +38,16 @@ const lossWords: { [kind in Loss['kind']]: string } = {
 
 /** `3 untracked: a, b, c`. */
 export function lossLine({ kind, count, examples }: Loss): string {
-  const shown = examples.slice(0, 5).join(', ')
+  const names = kind === 'commits' ? examples.map(id => id.slice(0, 10)) : examples
+  const shown = names.slice(0, 5).join(', ')
   const more = count > 5 && examples.length > 0 ? `, … (${count})` : ''
-  return `${count} ${lossWords[kind]}${shown ? `: ${shown}${more}` : ''}`
+  const words = kind === 'commits' && count === 1 ? 'commit that nothing else holds' : lossWords[kind]
+  return `${count} ${words}${shown ? `: ${shown}${more}` : ''}`
 }
+
+/** Why a task has its status, and until when. */
+export const reasonWords = ({ reason, until }: Pick<TaskView, 'reason' | 'until'>): string =>
+  until === null ? reason : `${reason} (until ${until.slice(0, 16)}Z)`
 
 /** `3 files +20 -4`, with `*` when there is more than the last commit; empty for nothing. */
 export function changeWords({ files, insertions, deletions, dirty }: TaskView['changes']): string {

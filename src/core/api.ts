@@ -166,7 +166,13 @@ export type ShowView = TaskView & {
     where: string
     tail: string[]
   }[]
-  questions: { id: string; text: string; choices: string[]; answer: string | null }[]
+  questions: {
+    id: string
+    text: string
+    choices: string[]
+    state: 'open' | 'answered' | 'declined' | 'expired'
+    answer: string | null
+  }[]
   notes: string[]
   saved: SavedView[]
   items: ItemView[]
@@ -249,7 +255,7 @@ export type Requests = {
   resume: {
     /** `trust`: with consent to what the repository makes Berth run. */
     params: { repo?: string; tasks?: string[]; by: string; trust?: boolean }
-    answer: { resumed: string[] }
+    answer: { resumed: string[]; already: boolean }
   }
   land: {
     params: { repo: string; tasks: string[]; dryRun: boolean; by: string }
@@ -303,7 +309,7 @@ export type DifferenceView = {
 }
 
 export type RemovalAnswer =
-  | ({ task: string; is: 'removed'; saved?: string } & Left)
+  | ({ task: string; is: 'removed'; saved?: string; /** Before this call. */ already?: true } & Left)
   /** Nothing of the branch is done yet. */
   | ({ task: string; is: 'aside'; saved?: string } & Left)
   | {

@@ -8,7 +8,7 @@ import { actionsOf } from './action.ts'
 import { type Asked, type Moment, type Run, openQuestion } from './run.ts'
 import { holdsQueue, landingQueue, shut, stagesOf } from './schedule.ts'
 import { type Stage, stageOf } from './stage.ts'
-import { type Evidence, removalDoing } from './words.ts'
+import { type Evidence, noted, removalDoing } from './words.ts'
 import { type Task } from './task.ts'
 
 /** What an item is about: what an answer to it acts on. */
@@ -42,17 +42,12 @@ export function items(fleet: Fleet, clock: Clock): ItemView[] {
 }
 
 /** The open item with an id, or the only one of a task; `undefined` if there is none, or several. */
-export function findItem(
-  fleet: Fleet,
-  clock: Clock,
-  of: { item: string; project?: string },
-): Item | undefined {
+export function findItems(fleet: Fleet, clock: Clock, of: { item: string; project?: string }): Item[] {
   const all = openItems(fleet, clock).filter(
     ({ project }) => of.project === undefined || project === of.project || project === '',
   )
   const byId = all.filter(({ id }) => id === of.item)
-  const found = byId.length > 0 ? byId : all.filter(({ task }) => task?.name === of.item)
-  return found.length === 1 ? found[0] : undefined
+  return byId.length > 0 ? byId : all.filter(({ task }) => task?.name === of.item)
 }
 
 export function openItems(fleet: Fleet, clock: Clock): Item[] {
@@ -330,7 +325,7 @@ function ofAccounts(fleet: Fleet): Item[] {
       project: task?.project ?? waiting[0]?.project ?? '',
       ...(task === undefined || !waiting.includes(task) ? {} : { task }),
       since,
-      reason: `'${engine}' is signed out: ${evidence}`,
+      reason: noted(`'${engine}' is signed out`, evidence),
       evidence: [{ kind: 'output', text: evidence }],
       blocks: waiting.map(({ name }) => name),
       subject: { is: 'account', engine, account },

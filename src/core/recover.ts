@@ -6,7 +6,7 @@ import { type ReasonCode, reasonCodes } from './api.ts'
 import { type Astray, type Outcome } from './outcome.ts'
 import { type Run, hostRestarted, neverStarted } from './run.ts'
 import { type Setback, type Task, isApproved, keepsChanging, latestRun } from './task.ts'
-import { type Evidence, list } from './words.ts'
+import { type Evidence, list, noted } from './words.ts'
 import { type Workspace } from './workspace.ts'
 
 /** How a collected run counts, all that is known of it taken together. */
@@ -139,14 +139,14 @@ function afterVerdict(task: Task, run: Run, policy: ProjectPolicy, since: number
         is: 'again',
         code: 'quota',
         at: since + pauseMs(policy, inARow(task, 'limited'), run.id),
-        sentence: `'${run.engine}' reached a usage limit: ${verdict.evidence}`,
+        sentence: noted(`'${run.engine}' reached a usage limit`, verdict.evidence),
       }
     case 'signed-out':
       return {
         is: 'again',
         code: 'signed-out',
         at: since,
-        sentence: `'${run.engine}' is signed out: ${verdict.evidence}`,
+        sentence: noted(`'${run.engine}' is signed out`, verdict.evidence),
       }
     case 'excused':
       return { is: 'again', code: verdict.code, at: since, sentence: reasonCodes[verdict.code] }

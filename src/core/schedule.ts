@@ -5,7 +5,7 @@ import { type Clock } from './clock.ts'
 import { type Fleet, type Quota, accountKey, liveTasks, policyOf } from './fleet.ts'
 import { type Run, isAlive, isWaiting } from './run.ts'
 import { type Stage, stageOf } from './stage.ts'
-import { list } from './words.ts'
+import { list, noted } from './words.ts'
 import { type Task, keyOf, latestRun } from './task.ts'
 
 /** What stands in the way of a start. `until`: wall ms. `awake`: not before, awake ms. */
@@ -65,10 +65,10 @@ const person = (code: ReasonCode, sentence: string): Obstacle => ({ code, senten
 function accountObstacle(fleet: Fleet, task: Task, clock: Clock): Obstacle | undefined {
   const key = accountKey(task.spec.engine, task.spec.account ?? '')
   const out = fleet.signedOut.get(key)
-  if (out !== undefined) return person('signed-out', `'${out.engine}' is signed out: ${out.evidence}`)
+  if (out !== undefined) return person('signed-out', noted(`'${out.engine}' is signed out`, out.evidence))
   const quota = fleet.quotas.get(key)
   if (quota === undefined) return undefined
-  const sentence = `'${quota.engine}' reached a usage limit: ${quota.evidence}`
+  const sentence = noted(`'${quota.engine}' reached a usage limit`, quota.evidence)
   if (clock.wall < quota.until) return { code: 'quota', waitsFor: 'quota', sentence, until: quota.until }
   const probe = probeOf(fleet, quota)
   if (probe === undefined || clock.awake >= probe.claimed.awake + probeMs) return undefined

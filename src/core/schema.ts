@@ -175,7 +175,13 @@ const show = z.object({
     }),
   ),
   questions: z.array(
-    z.object({ id: z.string(), text: z.string(), choices: names, answer: z.string().nullable() }),
+    z.object({
+      id: z.string(),
+      text: z.string(),
+      choices: names,
+      state: z.enum(['open', 'answered', 'declined', 'expired']),
+      answer: z.string().nullable(),
+    }),
   ),
   notes: names,
   saved: z.array(saved),
@@ -207,6 +213,7 @@ const removal: z.ZodType<RemovalAnswer> = z.discriminatedUnion('is', [
       .optional()
       .describe('The branch that is kept, and why; `hint` is the command that takes it nevertheless.'),
     saved: z.string().optional(),
+    already: z.literal(true).optional().describe('It was removed before this call.'),
     named: z.array(holder).describe('Processes of a person that were there, and were left alone.'),
     stashes: z.int().describe('Stashes made in it. They stay: all worktrees of a repository share them.'),
   }),
@@ -304,7 +311,7 @@ export const shapes = {
   stop: document({ stopped: names, already: names }).meta({ description: '`stop --json`' }),
   retry: document({ retried: names, already: names }).meta({ description: '`retry --json`' }),
   pause: document({ already: z.boolean() }).meta({ description: '`pause --json`' }),
-  resume: document({ resumed: names }).meta({ description: '`resume --json`' }),
+  resume: document({ resumed: names, already: z.boolean() }).meta({ description: '`resume --json`' }),
   land: document({ queued: z.array(z.object({ task: z.string(), would: z.string().optional() })) }).meta({
     description: '`land --dry-run --json`',
   }),

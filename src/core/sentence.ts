@@ -2,7 +2,7 @@
 
 import { type Fact, type Holder } from './event.ts'
 import { type Landing, type Outcome, type RunEnd } from './outcome.ts'
-import { baseRules, branchRules, list, removalDone, stashWords, tookUpWords } from './words.ts'
+import { baseRules, branchRules, list, noted, removalDone, stashWords, tookUpWords } from './words.ts'
 
 type Kinds = { [K in Fact['kind']]: Extract<Fact, { kind: K }> }
 type Table = { [K in keyof Kinds]: (fact: Kinds[K]) => string }
@@ -53,8 +53,9 @@ const table: Table = {
   'run.started': ({ pid }) => `agent started (pid ${pid})`,
   'run.session': ({ session }) => `session ${session}`,
   'run.reported': ({ activity, note, from }) => `${from} reports ${activity}${note && `: ${note}`}`,
-  'run.limited': ({ text, until }) => `usage limit${until === null ? '' : ` until ${iso(until)}`}: ${text}`,
-  'run.signed-out': ({ text }) => `signed out: ${text}`,
+  'run.limited': ({ text, until }) =>
+    noted(`usage limit${until === null ? '' : ` until ${iso(until)}`}`, text),
+  'run.signed-out': ({ text }) => noted('signed out', text),
   'run.ending': ({ why }) => `agent is being ended (${why})`,
   'run.exited': fact => `agent ${exit(fact)}: ${runEnd(fact.end)}`,
   'run.lost': ({ reason }) => `agent lost: ${reason}`,
@@ -66,7 +67,7 @@ const table: Table = {
     answer === null ? `question declined by ${by}` : `answered by ${by}: ${answer}`,
   'question.expired': () => 'question expired unanswered',
   'account.signed-out': ({ engine, account, evidence }) =>
-    `${of(engine, account)} is signed out: ${evidence}`,
+    noted(`${of(engine, account)} is signed out`, evidence),
   'account.signed-in': ({ engine, account, by }) => `${of(engine, account)} is signed in, says ${by}`,
   'gate.started': ({ gate, where, commit }) => `gate '${gate}' started on ${short(commit)} (${where})`,
   'gate.exited': ({ gate, ms, reason, ...end }) =>
@@ -159,11 +160,13 @@ function runEnd(end: RunEnd): string {
     case 'ended':
       return end.denied.length > 0 ? `done; denied: ${end.denied.join(', ')}` : 'done'
     case 'failed':
-      return end.evidence === '' ? end.reason : `${end.reason} (${end.evidence})`
+      return end.evidence === '' || end.reason.includes(end.evidence)
+        ? end.reason
+        : `${end.reason} (${end.evidence})`
     case 'limited':
-      return `usage limit: ${end.evidence}`
+      return noted('usage limit', end.evidence)
     case 'signed-out':
-      return `signed out: ${end.evidence}`
+      return noted('signed out', end.evidence)
     case 'cut-off':
       return `cut off: ${end.reason}`
   }
@@ -186,9 +189,9 @@ function outcomeOf(outcome: Outcome): string {
     case 'failed':
       return `it failed: ${outcome.reason}`
     case 'limited':
-      return `it was cut off by a usage limit: ${outcome.evidence}`
+      return noted('it was cut off by a usage limit', outcome.evidence)
     case 'signed-out':
-      return `it was signed out: ${outcome.evidence}`
+      return noted('it was signed out', outcome.evidence)
     case 'stopped':
       return `it was ended (${outcome.why})`
     case 'unknown':

@@ -6,7 +6,7 @@ import { items } from './attention.ts'
 import { type Clock } from './clock.ts'
 import { type Fleet } from './fleet.ts'
 import { type Usage, noUsage } from './outcome.ts'
-import { type Moment, type Run } from './run.ts'
+import { isAlive, type Moment, type Run } from './run.ts'
 import { type StatusView, statusOf } from './status.ts'
 import { type GateResult, type Task, isGone, latestRun } from './task.ts'
 import { beingRemoved } from './words.ts'
@@ -126,7 +126,14 @@ export function showView(fleet: Fleet, task: Task, clock: Clock, seen: SeenMore)
     runs: task.runs.map(run => runView(task, run)),
     gates: task.gates.map(gateView),
     questions: task.runs.flatMap(run =>
-      run.questions.map(({ id, text, choices, answer }) => ({ id, text, choices, answer: answer ?? null })),
+      run.questions.map(({ id, text, choices, state, answer }) => ({
+        id,
+        text,
+        choices,
+        // Of a run that has ended nobody waits for an answer.
+        state: state === 'open' && !isAlive(run) ? 'expired' : state,
+        answer: answer ?? null,
+      })),
     ),
     notes: task.notes,
     saved: savedViews(task),

@@ -14,6 +14,9 @@ export function list(names: readonly string[]): string {
   return names.length > 3 ? `${shown} and ${names.length - 3} more` : shown
 }
 
+/** `text: note`, or `text` alone where there is no note. */
+export const noted = (text: string, note: string): string => (note === '' ? text : `${text}: ${note}`)
+
 /** Of a removal that goes on: nothing stopped it. */
 export const beingRemoved = 'it is being removed'
 

@@ -25,7 +25,7 @@ export type RestoreOutcome =
       /** The archive was not unpacked: a branch has no place for it. */
       archive: string | null
     }
-  | { is: 'refused'; reason: string; hint: string }
+  | { is: 'refused'; code?: 'bad-name' | 'name-taken'; reason: string; hint: string }
   | { is: 'conflict'; paths: string[] }
   | { is: 'failed'; step: string; reason: string }
 
@@ -49,6 +49,7 @@ async function toBranch(
   if ((await git(repo, ['check-ref-format', ref])).code !== 0) {
     return {
       is: 'refused',
+      code: 'bad-name',
       reason: `'${branch}' is no name for a branch`,
       hint: 'berth restore ID --to BRANCH',
     }
@@ -57,6 +58,7 @@ async function toBranch(
   if (made) return { is: 'restored', to: branch, kept: [], archive }
   return {
     is: 'refused',
+    code: 'name-taken',
     reason: `the branch '${branch}' is there already`,
     hint: 'berth restore ID --to BRANCH',
   }

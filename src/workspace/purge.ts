@@ -137,15 +137,22 @@ async function purgeTask(work: Work, record: PurgeRecord): Promise<void> {
     work.branches.add(fate.branch)
     done.push(`branch '${fate.branch}'`)
   }
-  if (fate?.is === 'kept') answer.kept.push({ what: `branch '${fate.branch}'`, reason: fate.reason })
-  if (ends.saved) answer.kept.push({ what: `saved work of '${task}', from its reflog`, reason: heldWork })
+  if (fate?.is === 'kept') answer.kept.push({ what: `branch '${fate.branch}'`, reason: keptWords(fate) })
+  if (ends.saved)
+    answer.kept.push({ what: `saved work of '${task}', from its reflog`, reason: "'berth saved' lists it" })
   if (ends.ref !== undefined) work.new.add(ends.ref)
 }
+
+const keptWords = ({ reason, hint }: BranchFate & { is: 'kept' }): string =>
+  hint === undefined ? reason : `${reason} (${hint})`
 
 /** `saved`: commits that only its reflog names become saved work. */
 type Ending = { kept?: string; branch?: BranchFate; saved: boolean; ref?: string }
 
-const heldWork = "it holds saved work: 'berth saved rm' removes it"
+const heldWork = (ref: string): string => {
+  const id = ref.slice(savedPrefix.length).replace(/^\//, '').replace('/', '-')
+  return `it holds saved work: 'berth saved rm ${id}' removes it`
+}
 
 async function foreseen(input: TeardownInput): Promise<Ending> {
   const end = await foresee(input)
@@ -272,7 +279,7 @@ async function whySavedStays(repo: Git, ref: string, going: Set<string>): Promis
   const held = ['--not', ...without, '--branches', '--remotes', '--tags']
   const only = await git(repo, ['rev-list', '--count', ref, ...held])
   if (only.code !== 0) return gitReason(only)
-  return only.out.toString('utf8').trim() === '0' ? undefined : heldWork
+  return only.out.toString('utf8').trim() === '0' ? undefined : heldWork(ref)
 }
 
 /** Output, exit records and transcripts; of tasks that are kept they stay. */

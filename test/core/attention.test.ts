@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { type Fact } from '../../src/core/event.ts'
 import { answerFacts } from '../../src/core/action.ts'
-import { findItem, items } from '../../src/core/attention.ts'
+import { findItems, items } from '../../src/core/attention.ts'
 import { exitOf } from '../../src/core/exit.ts'
 import { type Landing, type Outcome } from '../../src/core/outcome.ts'
 import { statusOf } from '../../src/core/status.ts'
@@ -34,7 +34,7 @@ const only = ({ fleet, clock }: Told) => {
   return all[0]!
 }
 const answer = (story: Told, item: string, text: string | null): Told => {
-  const found = findItem(story.fleet, story.clock, { item })
+  const [found] = findItems(story.fleet, story.clock, { item })
   expect(found, item).toBeDefined()
   const answered = answerFacts(found!, text, 'me')
   if (answered.is === 'refused') throw new Error(`${answered.reason} (${answered.hint})`)
@@ -448,8 +448,8 @@ test('a damaged store is an item until somebody has seen it', () => {
 
 test('a task with several items is not answered by its name', () => {
   const story = told(submit(), ...workspace(), ...started(), question('q'), collected(done()))
-  expect(findItem(story.fleet, story.clock, { item: 'one' })?.id).toBe('decide:one:q1')
-  expect(findItem(story.fleet, story.clock, { item: 'two' })).toBeUndefined()
+  expect(findItems(story.fleet, story.clock, { item: 'one' }).map(({ id }) => id)).toEqual(['decide:one:q1'])
+  expect(findItems(story.fleet, story.clock, { item: 'two' })).toEqual([])
 })
 
 test('work that keeps changing is a decision, and a person who looks again begins the count anew', () => {

@@ -23,10 +23,13 @@ export const answer: Command<{ decline?: boolean }> = async (io, { args, options
     return { answered, resting: await isResting(client, answered) }
   })
   if (options.json) io.print.json({ berth: 1, item: answered })
-  else io.print.out(`answered '${answered.id}'${answered.task === null ? '' : ` of '${answered.task}'`}`)
+  else io.print.out(toldOf(answered, given))
   if (resting) io.print.note('hint: berth resume')
   return 0
 }
+
+const toldOf = ({ id, task }: ItemView, given: string | null): string =>
+  `${given === null ? 'declined' : 'answered'} '${id}'${task === null ? '' : ` of '${task}'`}`
 
 /** The answer is recorded, but nothing that it allows is begun: no loop that may start something is there. */
 async function isResting(client: Client, { task }: ItemView): Promise<boolean> {
@@ -48,7 +51,8 @@ async function howToAnswer(
   wanted: string,
 ): Promise<BerthError> {
   const item = items.find(one => one.id === wanted) ?? items.find(one => one.task === wanted)
-  if (!item) return new BerthError('not-found', `there is no item '${wanted}'`, 'berth inbox')
+  if (!item)
+    return new BerthError('not-found', `there is no open item '${wanted}', nor of such a task`, 'berth inbox')
   const choices = item.question?.choices ?? []
   const hint =
     choices.length > 0

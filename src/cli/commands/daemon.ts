@@ -12,6 +12,8 @@ const actions = ['start', 'stop', 'status', 'install'] as const
 export const daemon: Command<{ stopRuns?: boolean; keep?: boolean }> = async (io, { args, options }) => {
   if (args[0] === 'run') return be(io, { keep: options.keep ?? false, json: options.json ?? false })
   const action = wordOf("the word after 'berth daemon'", args[0]!, actions, 'berth daemon')
+  if (options.stopRuns && action !== 'stop')
+    throw new BerthError('usage', "'--stop-runs' goes with 'stop'", 'berth daemon stop --stop-runs')
   switch (action) {
     case 'start':
       return start(io, options.json ?? false)
@@ -76,7 +78,7 @@ function statusWords(
   { pid, since, version, paused, admission, tasks, alive }: DaemonStatus,
   now: number,
 ): string {
-  const first = `the daemon runs for ${age(now - Date.parse(since))} (process ${pid}), version ${version}`
+  const first = `the daemon has run for ${age(now - Date.parse(since))} (process ${pid}), version ${version}`
   return `${first}\n${admissions[paused ? 'paused' : admission]}; ${tasks} tasks, ${alive} agents at work`
 }
 

@@ -5,7 +5,7 @@ import { beingRemoved } from '../../core/words.ts'
 import { age } from '../../core/quantity.ts'
 import { table, visible } from '../columns.ts'
 import { type Command, type Io, repoOf, withClient } from '../io.ts'
-import { changeWords, painted } from '../words.ts'
+import { changeWords, painted, reasonWords } from '../words.ts'
 
 export const ls: Command<{ all?: boolean }> = async (io, { options }) => {
   const repo = repoOf(io, options)
@@ -52,5 +52,5 @@ function printTasks(io: Io, tasks: TaskView[]): void {
 function reasonOf(task: TaskView): string {
   if (task.removal?.reason === beingRemoved) return `${beingRemoved} (${task.removal.step})`
   if (task.removal) return `removal stopped at '${task.removal.step}': ${task.removal.reason}`
-  return task.until === null ? task.reason : `${task.reason} (until ${task.until.slice(0, 16)}Z)`
+  return reasonWords(task)
 }

@@ -18,6 +18,6 @@ export const restore: Command<{ to?: string; task?: string }> = async (io, { arg
   }
   const answer = await withClient(io, { need: 'write' }, client => client.call('restore', given))
   if (options.json) io.print.json({ berth: 1, ...answer })
-  else io.print.out(`restored '${id}' to '${answer.to}'`)
+  else io.print.out(`restored '${id}' ${task === undefined ? 'as the branch' : 'into'} '${answer.to}'`)
   return 0
 }

@@ -8,7 +8,7 @@ export const resume: Command = async (io, { args, options }) => {
   return goOn(io, options, async client => {
     const answer = await client.call('resume', { repo: repoOf(io, options), ...tasks, by: person })
     if (options.json) io.print.json({ berth: 1, ...answer })
-    else if (answer.resumed.length === 0) io.print.out('going on')
+    else if (answer.resumed.length === 0) io.print.out(answer.already ? 'nothing was paused' : 'going on')
     else for (const task of answer.resumed) io.print.out(`going on with '${task}'`)
     return { tasks: answer.resumed, exit: 0 }
   })

@@ -21,6 +21,8 @@ export const saved: Command<Options> = async (io, { args, options }) => {
     throw new BerthError('usage', 'no saved work is named', 'berth saved rm ID')
   if (word !== 'rm' && ids.length > 0)
     throw new BerthError('usage', `'${ids[0]}' is one argument too many`, 'berth saved rm ID')
+  if (word !== 'prune' && (options.yes || options.olderThan !== undefined))
+    throw new BerthError('usage', "'--yes' and '--older-than' go with 'prune'", 'berth saved prune')
   return withClient(io, { need: word === 'ls' ? 'read' : 'write' }, async client => {
     if (word === 'rm') return said(io, options, await client.call('savedRm', { repo, ids, by: person }))
     const all = (await client.call('saved', { repo })).saved

@@ -2,7 +2,7 @@
 
 import { type Requests } from '../../core/api.ts'
 import { answerFacts, isMendable, landFacts } from '../../core/action.ts'
-import { findItem, viewOf } from '../../core/attention.ts'
+import { findItems, viewOf } from '../../core/attention.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type Fact } from '../../core/event.ts'
 import { type Stage, interrupt as byInterrupt, stageOf } from '../../core/stage.ts'
@@ -142,13 +142,14 @@ export async function resumeTasks(
       ? all.filter(task => (project === undefined || task.project === project) && waitsForResume(task))
       : names.map(name => taskNamed(fleetOf(shell), project ?? '', name))
   for (const task of tasks) requireThere(shell, task)
+  const held = fleetOf(shell).paused || fleetOf(shell).admission === 'closed'
   shell.loop.record([
     ...fresh,
     ...opening(shell, by),
     ...(fleetOf(shell).paused ? [{ kind: 'fleet.resumed', by } as const] : []),
     ...tasks.map(task => ({ kind: 'task.resumed', by, ...of(task) }) as const),
   ])
-  return { resumed: tasks.map(({ name }) => name) }
+  return { resumed: tasks.map(({ name }) => name), already: !held && tasks.length === 0 }
 }
 
 const waitsForResume = (task: Task): boolean =>
@@ -203,9 +204,18 @@ export async function answerItem(
   const project =
     params.repo === undefined ? undefined : (await shell.repositories.at(params.repo, shell.env)).id
   const within = project === undefined ? {} : { project }
-  const item = findItem(fleetOf(shell), shell.loop.clock(), { item: params.item, ...within })
-  if (!item)
-    throw new BerthError('not-found', `'${params.item}' names no open item, or more than one`, 'berth inbox')
+  const found = findItems(fleetOf(shell), shell.loop.clock(), { item: params.item, ...within })
+  const [item] = found
+  if (item === undefined)
+    throw new BerthError(
+      'not-found',
+      `there is no open item '${params.item}', nor of such a task`,
+      'berth inbox',
+    )
+  if (found.length > 1) {
+    const ids = found.map(({ id }) => `'${id}'`).join(', ')
+    throw new BerthError('usage', `'${params.item}' has more than one open item: ${ids}`, 'berth inbox')
+  }
   const answered = answerFacts(item, params.answer, params.by)
   if (answered.is === 'facts') {
     shell.loop.record(answered.facts)

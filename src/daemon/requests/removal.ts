@@ -40,7 +40,7 @@ async function removeTask(
   const of = { project: task.project, task: task.name }
   const done: RemovalAnswer = { task: task.name, is: 'removed', branch: 'none', named: [], stashes: 0 }
   // What it has left is its branch, if that was kept.
-  if (isGone(task) && !(mode.branch && task.workspace)) return done
+  if (isGone(task) && !(mode.branch && task.workspace)) return { ...done, already: true }
   if (liveRun(task) !== undefined && !mode.stop)
     return refusal(task, 'live-run', `'${task.name}' has a live run`, `berth stop ${task.name}`)
   if (isBare(task) && !isGone(task) && liveRun(task) === undefined) {
@@ -177,7 +177,8 @@ export async function restoreWork(
       ? { to: 'worktree', worktree: inDirectory(project.repo, way.path) }
       : { to: 'branch', branch: way.branch }),
   })
-  if (done.is === 'refused') throw new BerthError('refused', done.reason, done.hint)
+  if (done.is === 'refused')
+    throw new BerthError(done.code ?? 'refused', done.reason, done.hint.replace('ID', params.id))
   if (done.is === 'conflict')
     throw new BerthError(
       'refused',
