@@ -16,6 +16,7 @@ import { installSupervisor } from '../process/spawn.ts'
 import { atomicWrite } from '../store/files.ts'
 import { type Lock, takeLock } from '../store/lock.ts'
 import { type StatePaths } from '../store/paths.ts'
+import { clearTempFolders } from '../git/temp.ts'
 import { openState } from '../store/state.ts'
 import { openStore, type Store } from '../store/store.ts'
 import { type Environment } from '../workspace/environment.ts'
@@ -101,6 +102,7 @@ async function begin(input: DaemonInput, held: Held): Promise<Daemon> {
   setMaxListeners(0, closing.signal)
   const shell = buildShell(input, held, closing.signal)
   adoptRuns(shell)
+  void clearTempFolders()
   if (store.damage) shell.loop.record([{ kind: 'store.damaged', ...store.damage }])
   const abandoned = expireAbandoned(shell)
   watchRoom(shell)

@@ -1,7 +1,6 @@
 // What a task changed since it branched off, uncommitted and untracked files included; nothing of its own is touched.
 
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TaskView } from '../core/api.ts'
 import { BerthError } from '../core/errors.ts'
@@ -9,6 +8,7 @@ import { type ChangedPath, changesSince, startOf } from '../git/changes.ts'
 import { failure, git, type Git, inDirectory, line, ok } from '../git/git.ts'
 import { type Repository } from '../git/open.ts'
 import { findTarget } from '../git/target.ts'
+import { withTempFolder } from '../git/temp.ts'
 
 export type TaskDiff = { base: string; files: ChangedPath[]; patch: Uint8Array | undefined }
 
@@ -89,8 +89,7 @@ async function shown(
 
 /** Through a copy of the index and an object folder of its own: the agent's index and the store stay as they are. */
 async function ofWorktree(worktree: Git, base: string, options: string[]): Promise<Uint8Array> {
-  const folder = await mkdtemp(join(tmpdir(), 'berth-diff-'))
-  try {
+  return withTempFolder(async folder => {
     const index = join(folder, 'index')
     const own = await line(worktree, ['rev-parse', '--path-format=absolute', '--git-path', 'index'])
     await copyFile(own, index).catch((error: NodeJS.ErrnoException) => {
@@ -98,10 +97,8 @@ async function ofWorktree(worktree: Git, base: string, options: string[]): Promi
     })
     const apart = { index, objects: folder }
     await ok(worktree, ['add', '--all', '--ignore-errors'], apart)
-    return await shown(worktree, ['--cached', ...options, base], apart)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+    return shown(worktree, ['--cached', ...options, base], apart)
+  })
 }
 
 const letters: { [letter: string]: ChangedPath['change'] } = {
