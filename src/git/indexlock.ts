@@ -33,7 +33,7 @@ export async function freeIndexLock(worktree: Git): Promise<FreedIndex> {
 }
 
 /** The program's own name: `git`, `git-…`, with a path or without. Never its arguments. */
-function isGit(command: string): boolean {
+export function isGit(command: string): boolean {
   const program = command.split(/[\s\0]/)[0] ?? ''
   return /^git(-[a-z-]+)?(\.exe)?$/i.test(basename(program.replaceAll('\\', '/')))
 }

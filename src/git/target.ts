@@ -83,7 +83,7 @@ export async function findTarget(
     }
   }
   const branch = current.slice('refs/heads/'.length)
-  notices.push(`the target is the current branch '${branch}': none is configured, and no remote names one`)
+  if (notices.length > 0) notices.push(`the target is the current branch '${branch}'`)
   return found(branch, 'current-branch')
 }
 

@@ -12,6 +12,7 @@ import {
   findOnDisk,
   judgeFound,
   pointsHere,
+  refusalByGit,
   refusalByHolders,
   refusalByLoss,
   refusalByUse,
@@ -65,7 +66,10 @@ export async function judge(work: Work): Promise<Judged> {
     return { is: 'refused', refusal: notOurs(input) }
   const { occupied, ...view } = early ?? glance(work, disk, found.madeAt)
   const stock = await view.stock
-  const refusal = refusalByHolders(input, occupied) ?? refusalByLoss(input, stock.losses)
+  const refusal =
+    refusalByHolders(input, occupied) ??
+    (await refusalByGit(input, occupied, found.entryDir)) ??
+    refusalByLoss(input, stock.losses)
   return refusal === undefined ? { is: 'there', found, trash, occupied, stock } : { is: 'refused', refusal }
 }
 

@@ -3,6 +3,7 @@
 import { lstat, readFile, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type Holder, type Loss, type TaskName, type TeardownMode } from '../core/event.ts'
+import { isGit } from '../git/indexlock.ts'
 import { entryAt, entryDirOf, resolved, type WorktreeEntry, type WorktreeList } from '../git/list.ts'
 import { rootOf } from './aside.ts'
 import { type Occupied } from './holders.ts'
@@ -139,6 +140,23 @@ export async function refusalByUse(site: Site, ground: Ground, found: Found): Pr
 /** A creation of ours that was cut off leaves git's own lock behind (case 19). */
 const isForeignLock = ({ locked, marker }: Found): boolean =>
   locked !== undefined && !(marker !== undefined && locked === 'initializing')
+
+/** A git of a person that holds the index there: what it is about to commit would go with the worktree (case 39). */
+export async function refusalByGit(
+  ground: Ground,
+  { named }: Occupied,
+  entryDir: string | undefined,
+): Promise<Refusal | undefined> {
+  const worker = named.find(({ command }) => isGit(command))
+  if (worker === undefined || entryDir === undefined) return undefined
+  const isHeld = await lstat(join(entryDir, 'index.lock')).then(
+    () => true,
+    () => false,
+  )
+  if (!isHeld) return undefined
+  const reason = `git is busy in '${ground.workspace.path}' (pid ${worker.pid}, '${worker.command}')`
+  return { code: 'held', reason, hint: `berth rm ${ground.task}`, losses: [], holders: [worker] }
+}
 
 /** A person's process that works there, or one that could not be looked at. */
 export function refusalByHolders(ground: Ground, occupied: Occupied): Refusal | undefined {

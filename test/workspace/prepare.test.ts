@@ -51,7 +51,7 @@ test('a workspace has a worktree, a branch, a home, ports and the mark of who ma
       baseRule: 'current-branch',
       target: 'main',
       ports: expect.any(Array),
-      notices: ["the target is the current branch 'main': none is configured, and no remote names one"],
+      notices: [],
     },
   ])
   if (ready?.kind !== 'workspace.ready') throw new Error('not ready')
