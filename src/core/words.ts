@@ -74,11 +74,11 @@ export const branchRules: { [rule: string]: string } = {
 
 /** What decided where a workspace began. */
 export const baseRules: { [rule: string]: string } = {
-  config: 'as configured',
+  config: 'the configured target',
   'remote-head': "the remote's default branch",
   'ls-remote': "the remote's default branch",
   'current-branch': 'the branch that was checked out',
-  option: 'as asked',
+  option: 'the base that was asked for',
   local: 'the local branch',
   remote: 'the remote branch',
   dependency: 'what it waited for',

@@ -29,8 +29,12 @@ export function concludeText(ended: Ended): RunEnd {
   if (error) return endOfError(error, ended.now)
   const end = endOfExit(ended)
   if (end.is === 'ended') return { ...end, text: last }
-  return byExitCode(ended, end) ?? end
+  return withWords(byExitCode(ended, end) ?? end, `exit code ${ended.code}`, last)
 }
+
+/** A program that failed without a word on stderr is quoted by its last one on stdout, which means nothing more. */
+const withWords = (end: RunEnd, bare: string, last: string): RunEnd =>
+  'evidence' in end && end.evidence === bare && last !== '' ? { ...end, evidence: last } : end
 
 function byExitCode({ code, stderr }: Ended, end: RunEnd): RunEnd | undefined {
   const evidence = stderr.findLast(line => line.trim() !== '')?.trim() ?? `exit code ${code}`

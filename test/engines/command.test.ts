@@ -62,7 +62,7 @@ const ends: [string, number | null, Line[], RunEnd][] = [
     'words about a limit on stdout mean nothing after another exit',
     1,
     says('usage limit reached'),
-    exit(1, 'exit code 1'),
+    exit(1, 'usage limit reached'),
   ],
   [
     'words about a login on stderr mean signed out',

@@ -26,7 +26,7 @@ export const demo: Command<{ keep?: boolean; dir?: string }> = async (io, { opti
   }
   try {
     const code = await run(there, { args: [], options: { file: made.tasks, trust: true, jobs: 4 } })
-    return await show(io, { there, made, code, stop })
+    return await show(io, { there, made, code, stop, keep: options.keep ?? false })
   } finally {
     await stop()
     if (options.keep !== true) removeDemo(made)
@@ -44,10 +44,10 @@ async function emptyFolder(io: Io, given: string): Promise<string> {
   throw new BerthError('path-refused', `'${dir}' is not empty, and the demo removes its folder`, 'berth demo')
 }
 
-type Ended = { there: Io; made: Demo; code: number; stop: () => Promise<void> }
+type Ended = { there: Io; made: Demo; code: number; keep: boolean; stop: () => Promise<void> }
 
 /** What a person would look at next, then the proof. */
-async function show(io: Io, { there, made, code, stop }: Ended): Promise<number> {
+async function show(io: Io, { there, made, code, keep, stop }: Ended): Promise<number> {
   io.print.out('\n# what needs you: berth inbox\n')
   await inbox(there, { args: [], options: {} })
   io.print.out("\n# who did what, in which order: berth log --task 'flaky'\n")
@@ -61,6 +61,7 @@ async function show(io: Io, { there, made, code, stop }: Ended): Promise<number>
   for (const line of [...second.lines, ...first.lines]) io.print.out(line)
   // The conflict is a failed task: of such a fleet `berth run` exits with 1.
   if (code !== 1) broken.push(`'berth run' ended with ${code}, not 1`)
+  if (!keep) io.print.note("the folder is removed: 'berth demo --keep' leaves it to look at")
   for (const line of broken) io.print.note(`not as promised: ${line}`)
   return broken.length === 0 ? 0 : 1
 }
