@@ -1,6 +1,6 @@
 // Which values must never reach what Berth records or shows (docs/decisions/0015).
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { type Environment } from '../workspace/environment.ts'
@@ -43,6 +43,8 @@ function namesIn(folder: string): string[] {
 
 function parsed(file: string): Environment {
   try {
+    // To read a pipe would be to wait for whoever writes into it.
+    if (!statSync(file).isFile()) return {}
     return parseEnv(readFileSync(file, 'utf8')) as Environment
   } catch {
     return {}
