@@ -4,6 +4,8 @@ import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Loss } from '../core/event.ts'
 import { list } from '../core/words.ts'
+import { gitDirOf } from '../git/gitdir.ts'
+import { entryDirOf, resolved } from '../git/list.ts'
 import { unregister } from '../git/unregister.ts'
 import { emptyTrash, rootOf, trashFor } from './aside.ts'
 import { commitsOfReflog, keepCommits, lossesOfEntry, type OnFact } from './keep.ts'
@@ -12,7 +14,12 @@ import { type Marker, type Site } from './site.ts'
 const emptyMs = 60_000
 
 /** It is there, gone for good as far as can be told, or perhaps only away. */
-export type Whereabouts = { is: 'there' } | { is: 'gone' } | { is: 'away'; reason: string; hint: string }
+export type Whereabouts =
+  | { is: 'there' }
+  /** Its directory is there, but git in it would not work on this worktree: on another repository, or on none. */
+  | { is: 'cut'; reason: string }
+  | { is: 'gone' }
+  | { is: 'away'; reason: string; hint: string }
 
 /** Looks for the directory of a workspace. Where its managed root is not there either, nothing is gone. */
 export async function placeOfWorktree(site: Site, path: string): Promise<Whereabouts> {
@@ -21,10 +28,20 @@ export async function placeOfWorktree(site: Site, path: string): Promise<Whereab
       () => false,
       (error: { code?: string }) => error.code === 'ENOENT' || error.code === 'ENOTDIR',
     )
-  if (!(await missing(path))) return { is: 'there' }
+  if (!(await missing(path))) return linkOf(site, path)
   const root = rootOf(site, path)
   if (!(await missing(root))) return { is: 'gone' }
   return { is: 'away', reason: `'${root}' is not there: is a volume not mounted?`, hint: `ls -la '${root}'` }
+}
+
+async function linkOf({ repo }: Site, path: string): Promise<Whereabouts> {
+  const entryDir = await entryDirOf(repo, path)
+  if (entryDir === undefined) return { is: 'there' }
+  const named = await gitDirOf(path).catch(() => undefined)
+  if (named !== undefined && (await resolved(named)) === (await resolved(entryDir))) return { is: 'there' }
+  const how = named === undefined ? 'is gone' : `leads to '${named}'`
+  const kept = 'what it committed is kept by git: remove the task, and run it again under its name'
+  return { is: 'cut', reason: `the '.git' file of its worktree '${path}' ${how}; ${kept}` }
 }
 
 export type Forgotten = { is: 'forgotten' } | { is: 'refused'; reason: string; hint: string }
@@ -42,7 +59,7 @@ export async function forgetMissing(
   const refused = (reason: string, hint: string): Forgotten => ({ is: 'refused', reason, hint })
   const place = await placeOfWorktree(site, path)
   if (place.is === 'away') return refused(place.reason, place.hint)
-  if (place.is === 'there') return refused(`'${path}' is there`, `ls -la '${path}'`)
+  if (place.is !== 'gone') return refused(`'${path}' is there`, `ls -la '${path}'`)
   const moved = await movedTo(rootOf(site, path), entryDir)
   if (moved !== undefined)
     return refused(`the worktree of '${task}' was moved to '${moved}'`, `mv '${moved}' '${path}'`)

@@ -128,6 +128,26 @@ test("an agent that deleted its worktree's link to the repository has failed, an
   expect(existsSync(join(repo, 'new')) && existsSync(join(repo, 'more'))).toBe(true)
 })
 
+test.each([
+  ["the person's repository", 'echo "gitdir: $BERTH_REPO/.git" >.git'],
+  ['a repository of its own', 'rm .git; git init -q'],
+])(
+  'a worktree whose link an agent led to %s is worked in no more, and the checkout stays as it is',
+  async (_where, deed) => {
+    const world = makeWorld()
+    const repo = world.repository()
+    world.write(join(repo, 'staged'), 'mine\n')
+    world.git(repo, 'add', 'staged')
+    const before = world.git(repo, 'status', '--porcelain') + world.git(repo, 'rev-parse', 'HEAD')
+    const agent = `[ -e new ] && git add -A && git commit -qm again; echo x >new; ${deed}`
+    expect((await world.berth(runs(agent), { cwd: repo })).code).toBe(1)
+    await world.berth(['retry', 't'], { cwd: repo })
+    await until('it to rest', async () => (await world.task(repo, 't')).status === 'failed')
+    expect((await world.task(repo, 't')).reason).toContain(" leads to '")
+    expect(world.git(repo, 'status', '--porcelain') + world.git(repo, 'rev-parse', 'HEAD')).toBe(before)
+  },
+)
+
 test('a branch that an agent renamed away is a decision, and an answer that rests says how it goes on', async () => {
   const world = makeWorld()
   const repo = world.repository()

@@ -1,6 +1,5 @@
 // Effect `collect`: after a run its tree is ended, its worktree is looked at, and what it left is committed.
 
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Effect } from '../../core/effect.ts'
 import { type Fact } from '../../core/event.ts'
@@ -56,9 +55,12 @@ export async function performCollect(
   if (left !== undefined) return [collected(of, { is: 'unknown', step: 'kill', reason: left })]
   const base = run.base ?? begun
   const worktree = inDirectory(site.repo, ground.path)
+  const place = await placeOfWorktree(site, path)
+  if (place.is !== 'there') return [collected(of, unseen(ground, place))]
   const changes = await changesSince(worktree, base, { signal: voice.signal, target })
   if (voice.signal.aborted) return []
-  if (changes.is === 'unknown') return [collected(of, await unseen(ground, changes.reason))]
+  if (changes.is === 'unknown')
+    return [collected(of, { is: 'unknown', step: 'changes', reason: changes.reason })]
   const outcome = await outcomeOf(ground, changes, base)
   const facts = await workFacts(ground, changes, base, outcome.is === 'done' ? outcome.commit : undefined)
   return [...facts, collected(of, outcome)]
@@ -82,24 +84,22 @@ async function endTree({ shell, site, record, run, path }: Ground): Promise<stri
   return `cannot end ${left.map(({ pid, command }) => `${pid} '${command.slice(0, 80)}'`).join(', ')}`
 }
 
-/** Git could not look: because there is no worktree any more, or for a reason that may pass. */
-async function unseen({ run, record, path, site }: Ground, reason: string): Promise<Outcome> {
-  if (existsSync(join(path, '.git'))) return { is: 'unknown', step: 'changes', reason }
+type Elsewhere = Exclude<Whereabouts, { is: 'there' }>
+
+/** There is no worktree any more to look at, or git would look at another. */
+function unseen({ run, record, path }: Ground, place: Elsewhere): Outcome {
   if (run.state.phase === 'over' && run.state.why !== undefined) return { is: 'stopped', why: run.state.why }
-  const told = wordsOf(path, await placeOfWorktree(site, path))
-  return { is: 'failed', reason: told, evidence: `${record.name}: ${reason}`, transient: false, escaped: [] }
+  const told = wordsOf(path, place)
+  return { is: 'failed', reason: told, evidence: `${record.name}: ${told}`, transient: false, escaped: [] }
 }
 
-function wordsOf(path: string, place: Whereabouts): string {
+function wordsOf(path: string, place: Elsewhere): string {
   switch (place.is) {
     case 'away':
+    case 'cut':
       return place.reason
     case 'gone':
       return `its worktree '${path}' is gone; what it committed is on its branch, and a retry makes the worktree again`
-    case 'there': {
-      const kept = 'what it committed is kept by git: remove the task, and run it again under its name'
-      return `the '.git' file of its worktree '${path}' is gone; ${kept}`
-    }
   }
 }
 

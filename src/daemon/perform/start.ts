@@ -38,7 +38,7 @@ export async function performStart(
   if (effect.adopt) return [{ kind: 'run.lost', ...of, reason: neverStarted }]
   const { path } = record.workspace
   const place = await placeOfWorktree(site, path)
-  if (place.is === 'away') return [refused(of, 'exit', place.reason)]
+  if (place.is === 'away' || place.is === 'cut') return [refused(of, 'exit', place.reason)]
   if (place.is === 'gone')
     return [
       { kind: 'run.lost', ...of, reason: neverStarted },
