@@ -1,6 +1,5 @@
 // Effect `collect`: after a run its tree is ended, its worktree is looked at, and what it left is committed.
 
-import { join } from 'node:path'
 import { type Effect } from '../../core/effect.ts'
 import { type Fact } from '../../core/event.ts'
 import { type Outcome, type RunEnd } from '../../core/outcome.ts'
