@@ -7,6 +7,7 @@ import { type Event } from '../core/event.ts'
 import { type Fleet } from '../core/fleet.ts'
 import { nearest } from '../core/nearest.ts'
 import { parseTime } from '../core/quantity.ts'
+import { factKinds } from '../core/sentence.ts'
 import { type Query } from '../store/store.ts'
 import { type Common, type Io, repoOf } from './io.ts'
 import { flagValue } from './usage.ts'
@@ -39,6 +40,7 @@ export async function openFilter(
     ...(until !== undefined && { until }),
   }
   const file = options.file === undefined ? undefined : fileMatcher(options.file, project?.places ?? [])
+  for (const wanted of options.kind ?? []) requireKind(wanted)
   const kind = options.kind && picomatch(options.kind)
   const passes = (event: Event) =>
     (!project || !('project' in event) || event.project === project.id) &&
@@ -105,6 +107,14 @@ function requireTask(fleet: Fleet, project: string | undefined, wanted: string):
     `there is no task '${wanted}'`,
     near ? `berth log --task ${near}` : 'berth ls --all',
   )
+}
+
+/** A kind of fact, or a glob that some kind matches. */
+function requireKind(wanted: string): void {
+  const matches = picomatch(wanted)
+  if (factKinds.some(kind => matches(kind))) return
+  const near = nearest(wanted, factKinds) ?? 'run.*'
+  throw new BerthError('not-found', `there is no kind of fact '${wanted}'`, `berth log --kind '${near}'`)
 }
 
 /** A path or glob as facts name files: from the root of the repository, with `/`. */

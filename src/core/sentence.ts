@@ -108,6 +108,9 @@ const table: Table = {
   'notice.given': ({ text }) => text,
 }
 
+/** Every kind of fact. */
+export const factKinds: readonly string[] = Object.keys(table)
+
 /** One sentence, as it is: it may hold control characters and line ends that an agent put there. */
 export const sentenceOf = (fact: Fact): string => (table[fact.kind] as (fact: Fact) => string)(fact)
 

@@ -104,6 +104,8 @@ test('wrong places and configuration are refused with the way out', async () => 
   await berth(['show', 'nobody'])
   await berth(['diff', 'nobody'])
   await berth(['log', '--task', 'nobody'])
+  await berth(['log', '--kind', 'run.exitd'])
+  await berth(['log', '--kind', 'nothing.*'])
   await berth(['daemon', 'status'])
   await berth(['run', '--engine', 'cluade', 'x'])
   await berth(['run', '--engine', 'codex', 'x'], { env: { PATH: '/usr/bin:/bin' } })
