@@ -1,6 +1,6 @@
 // What a refusal must be: one error, whole, in words and as JSON, and nothing half-made left by it.
 
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { type ErrorCode, exitCodeOf } from '../../../src/core/errors.ts'
@@ -9,12 +9,7 @@ import { makeWorld, type Options, processesIn, until, type World } from '../../f
 export type Refusal = { error: ErrorCode; message: string; hint?: string }
 
 /** A world whose temporary folder is its own, so that what is left in it can be seen. */
-export function watchedWorld(): World {
-  const world = makeWorld()
-  world.env['TMPDIR'] = join(world.dir, 'tmp')
-  mkdirSync(world.env['TMPDIR'])
-  return world
-}
+export const watchedWorld = (): World => makeWorld()
 
 /** Expects exactly this error from a call: in words on stderr, and with --json as one document on stdout. */
 export async function expectRefusal(
