@@ -62,7 +62,7 @@ async function takeOut(repo: Repository, request: UnregisterRequest): Promise<Un
     }
   }
   const moved = await moveEntry(repo, request)
-  if (moved.is === 'failed') return { is: 'failed', step: 'copy', reason: moved.reason }
+  if (moved.is === 'failed') return moved
   const result = moved.is === 'moved' ? undefined : await remove(repo, entry)
   if (known) return comparedFolders(repo, request, { folders, result })
   const after = await listWorktrees(repo)
@@ -104,7 +104,7 @@ const whyThere = (repo: Repository, result: GitResult | undefined): string =>
 async function moveEntry(
   repo: Repository,
   { path, trash, unlock }: UnregisterRequest,
-): Promise<{ is: 'moved' | 'copied' } | { is: 'failed'; reason: string }> {
+): Promise<{ is: 'moved' | 'copied' } | CopyFailure> {
   const entryDir = await entryDirOf(repo, path)
   if (entryDir === undefined) return { is: 'copied' }
   const isThere = async (place: string): Promise<boolean> =>
@@ -121,9 +121,11 @@ async function moveEntry(
       // Another volume, or somebody has a file of it open: then it is copied, and git takes it out.
     }
   }
-  const reason = await copyEntry(entryDir, trash)
-  return reason === undefined ? { is: 'copied' } : { is: 'failed', reason }
+  return (await copyEntry(entryDir, trash)) ?? { is: 'copied' }
 }
+
+/** `room`: the disk of the trash is full. */
+type CopyFailure = { is: 'failed'; step: 'copy' | 'room'; reason: string }
 
 /** Names of the entries' folders. The last entry takes the registry itself along. */
 const registryOf = (repo: Repository): Promise<string[]> =>
@@ -139,7 +141,7 @@ async function remove(repo: Repository, entry: WorktreeEntry): Promise<GitResult
 }
 
 /** A whole copy or none: made beside and renamed. An earlier whole copy is kept. Returns why not, if not. */
-async function copyEntry(entryDir: string, trash: string): Promise<string | undefined> {
+async function copyEntry(entryDir: string, trash: string): Promise<CopyFailure | undefined> {
   if (await lstat(trash).catch(() => undefined)) return undefined
   const part = `${trash}.part`
   try {
@@ -153,12 +155,15 @@ async function copyEntry(entryDir: string, trash: string): Promise<string | unde
       mode: constants.COPYFILE_FICLONE,
     })
     const [wanted, got] = await Promise.all([sizesIn(entryDir), sizesIn(part)])
-    if (wanted !== got) return `the copy of '${entryDir}' is not whole`
+    if (wanted !== got)
+      return { is: 'failed', step: 'copy', reason: `the copy of '${entryDir}' is not whole` }
     await rename(part, trash)
     return undefined
   } catch (error) {
     await rm(part, { recursive: true, force: true }).catch(() => undefined)
-    return `git's entry cannot be copied to '${trash}': ${error instanceof Error ? error.message : String(error)}`
+    const why = error instanceof Error ? error.message : String(error)
+    const step = (error as { code?: string } | null)?.code === 'ENOSPC' ? 'room' : 'copy'
+    return { is: 'failed', step, reason: `git's entry cannot be copied to '${trash}': ${why}` }
   }
 }
 

@@ -4,7 +4,7 @@ import { lstat, mkdir, realpath, rename, rmdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { platform } from '../platform/platform.ts'
 import { digest, type Site, trashOf } from './site.ts'
-import { isBelow, type Removal, removeTree } from './walker.ts'
+import { isBelow, type Removal, type RemovalLimits, removeTree } from './walker.ts'
 
 /** Where a workspace goes before it is deleted: the same place for the same workspace, asked after a crash too. */
 export type Trash = { root: string; dir: string; /** The copy of git's entry. */ entry: string }
@@ -61,15 +61,21 @@ export async function moveAside(path: string, trash: Trash, budgetMs: number): P
   }
 }
 
+const limitsOf = (trash: Trash, budgetMs: number, signal?: AbortSignal): RemovalLimits => ({
+  under: trashOf(trash.root),
+  budgetMs,
+  clock: () => platform.monotonicMs(),
+  windows: platform.name === 'windows',
+  ...(signal === undefined ? {} : { signal }),
+})
+
+/** Deletes what was moved aside, and leaves the copy of git's entry. */
+export const emptyAside = (trash: Trash, budgetMs: number, signal?: AbortSignal): Promise<Removal> =>
+  removeTree(trash.dir, limitsOf(trash, budgetMs, signal))
+
 /** Deletes what was moved aside, and the copy of git's entry: the end of every way back. */
 export async function emptyTrash(trash: Trash, budgetMs: number, signal?: AbortSignal): Promise<Removal> {
-  const limits = {
-    under: trashOf(trash.root),
-    budgetMs,
-    clock: () => platform.monotonicMs(),
-    windows: platform.name === 'windows',
-    ...(signal === undefined ? {} : { signal }),
-  }
+  const limits = limitsOf(trash, budgetMs, signal)
   if ((await lstat(limits.under).catch(missing)) === undefined) return { is: 'gone', removed: 0 }
   const tree = await removeTree(trash.dir, limits)
   const entry = await removeTree(trash.entry, limits)

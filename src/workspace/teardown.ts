@@ -6,7 +6,7 @@ import { stashesOf } from '../git/stash.ts'
 import { unregister } from '../git/unregister.ts'
 import { platform } from '../platform/platform.ts'
 import { connect } from '../process/link.ts'
-import { emptyTrash, leftSentence, moveAside, type Trash } from './aside.ts'
+import { emptyAside, emptyTrash, leftSentence, moveAside, type Trash } from './aside.ts'
 import { fateOfBranch, lossesOfBranch, removeBranch } from './branch.ts'
 import { identityOf } from './environment.ts'
 import { endAll, lookAround, type Occupied, treeOf } from './holders.ts'
@@ -175,7 +175,7 @@ async function withoutDirectory(
 
 /** Step 7, after the directory has left its place. */
 async function takeOut(work: Work, trash: Trash): Promise<Fact | undefined> {
-  const { input } = work
+  const { input, voice } = work
   const { project, task } = input
   if ((await isThere(trash.dir)) && input.trash === undefined)
     speak(work, { kind: 'workspace.aside', project, task, trash: trash.dir })
@@ -186,7 +186,13 @@ async function takeOut(work: Work, trash: Trash): Promise<Fact | undefined> {
   const { path } = input.workspace
   const unlock = input.mode.unlock || work.halfMade === true
   const known = work.known === undefined ? {} : { known: work.known }
-  const out = await unregister(input.repo, { path, trash: trash.entry, lock: input.lock, unlock, ...known })
+  const request = { path, trash: trash.entry, lock: input.lock, unlock, ...known }
+  let out = await unregister(input.repo, request)
+  if (out.is === 'failed' && out.step === 'room') {
+    // What lies aside was saved, or given up: on a full disk it makes the room that the copy needs.
+    await emptyAside(trash, input.deleteMs ?? defaults.deleteMs, voice.signal)
+    out = await unregister(input.repo, request)
+  }
   if (out.is === 'failed' || out.is === 'refused') return stuck(work, 'unregister', out.reason, [])
   speak(work, { kind: 'teardown.stepped', project, task, step: 'unregister', leaves })
   await settle(work)

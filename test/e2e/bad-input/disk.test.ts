@@ -10,7 +10,7 @@ import { expectNothingMade, mayMount, watchedWorld } from './refusal.ts'
 
 const limit = 180_000
 const mounting = test.runIf(mayMount)
-test.skipIf(mayMount)('skipped: 3 tests that mount file systems, which only root on Linux may', () => {})
+test.skipIf(mayMount)('skipped: 4 tests that mount file systems, which only root on Linux may', () => {})
 
 /** The state directory becomes a disk of its own, of this size, until the test ends. */
 function makeDisk(world: World, size: string): void {
@@ -153,6 +153,25 @@ mounting(
     expect((await world.task(repo, 'b')).status).toBe('dropped')
     expect(await world.berth(['daemon', 'stop'], options)).toMatchObject({ code: 0 })
     expect(processesIn(world.dir)).toEqual([])
+  },
+  limit,
+)
+
+mounting(
+  'a workspace that filled the disk of the worktrees is removed, and makes the room that its own removal needs',
+  async () => {
+    const world = watchedWorld()
+    const disk = join(world.dir, 'disk')
+    mkdirSync(disk)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', disk])
+    onTestFinished(() => void execFileSync('umount', ['-l', disk]))
+    const config = `worktrees = "${disk}/wt"\n[limits]\ndiskFreeMin = "1MB"\n`
+    const repo = world.repository('full', { 'app.txt': 'one\n', 'berth.toml': config })
+    const args = ['run', '--trust', '--name', 'a', '--command', 'cat /dev/zero > fill; true', 'x']
+    await world.berth(args, { cwd: repo })
+    expect(await world.berth(['rm', 'a', '--discard', '--wait'], { cwd: repo })).toMatchObject({ code: 0 })
+    expect(world.git(repo, 'worktree', 'list').trim().split('\n')).toHaveLength(1)
+    expect(existsSync(join(disk, 'wt', 'a'))).toBe(false)
   },
   limit,
 )
