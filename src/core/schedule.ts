@@ -27,8 +27,8 @@ export function obstacleOf(fleet: Fleet, task: Task, stage: Stage, clock: Clock)
   return (
     shut(fleet, task) ??
     unready(fleet, task) ??
-    accountObstacle(fleet, task, clock) ??
     (stage.is === 'queued' && task.runs.length === 0 ? dependencyObstacle(fleet, task) : undefined) ??
+    accountObstacle(fleet, task, clock) ??
     (stage.is === 'again' ? backoff(stage, clock) : undefined)
   )
 }

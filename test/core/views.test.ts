@@ -60,6 +60,15 @@ test('a row of a ready task', () => {
   })
 })
 
+test('a task behind another says so, also while its engine is held', () => {
+  const limit = attempt({ is: 'limited', until: 1_700_000_900_000, evidence: '5-hour limit' })
+  const story = told(submit(), submit('two', { after: ['one'] }), submit('three'), ...workspace(), ...limit)
+  const row = (name: string) =>
+    taskView(story.fleet, story.task(name), story.clock, { host: 'h', live: true })
+  expect(row('two')).toMatchObject({ reasonCode: 'dependency', waitsFor: 'dependency', until: null })
+  expect(row('three')).toMatchObject({ reasonCode: 'quota', waitsFor: 'quota' })
+})
+
 test('a wait says until when, by the wall clock', () => {
   const until = 1_700_000_900_000
   const story = told(submit(), ...workspace(), ...attempt({ is: 'limited', until, evidence: '5-hour limit' }))
