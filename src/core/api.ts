@@ -177,6 +177,8 @@ export type ShowView = TaskView & {
   saved: SavedView[]
   items: ItemView[]
   merged: { is: boolean; rule: string } | null
+  /** The branch that it lands on, where that is known. */
+  target: string | null
   /** Commits of the target that its branch lacks; null where there is no branch, or it cannot be told. */
   behind: number | null
   losses: Loss[]

@@ -187,6 +187,7 @@ const show = z.object({
   saved: z.array(saved),
   items: z.array(item),
   merged: z.object({ is: z.boolean(), rule: z.string() }).nullable(),
+  target: z.string().nullable().describe('The branch that it lands on.'),
   behind: z
     .int()
     .nullable()

@@ -20,7 +20,7 @@ export type Seen = {
   differences?: TaskView['differences']
 }
 
-export type SeenMore = Seen & Pick<ShowView, 'brief' | 'merged' | 'behind' | 'losses'>
+export type SeenMore = Seen & Pick<ShowView, 'brief' | 'merged' | 'target' | 'behind' | 'losses'>
 
 /** ISO 8601 UTC with milliseconds. */
 export const isoOf = (wall: number): string => new Date(wall).toISOString()
@@ -139,6 +139,7 @@ export function showView(fleet: Fleet, task: Task, clock: Clock, seen: SeenMore)
     saved: savedViews(task),
     items: open,
     merged: seen.merged,
+    target: seen.target,
     behind: seen.behind,
     losses: seen.losses,
   }

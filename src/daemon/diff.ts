@@ -2,7 +2,7 @@
 
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type TaskView } from '../core/api.ts'
+import { type ShowView, type TaskView } from '../core/api.ts'
 import { BerthError } from '../core/errors.ts'
 import { type ChangedPath, changesSince, startOf } from '../git/changes.ts'
 import { failure, git, type Git, inDirectory, line, ok } from '../git/git.ts'
@@ -21,13 +21,13 @@ const patchBytesMax = 128 * 1024 * 1024
  */
 export async function taskDiff(
   repo: Repository,
-  task: Pick<TaskView, 'task' | 'base' | 'branch' | 'commit' | 'worktree' | 'status'>,
+  task: Pick<ShowView, 'task' | 'base' | 'branch' | 'commit' | 'worktree' | 'status' | 'target'>,
   { patch, colour }: { patch: boolean; colour: boolean },
 ): Promise<TaskDiff> {
   if (task.base === null) throw withoutBase(task)
   const worktree = task.worktree === null ? undefined : inDirectory(repo, task.worktree)
   const head = worktree ? 'HEAD' : await tipOf(repo, task)
-  const base = await baseOf(repo, worktree ?? repo, { head, base: task.base })
+  const base = await baseOf(repo, worktree ?? repo, { head, base: task.base, target: task.target })
   const options = colour ? ['--color=always'] : ['--color=never']
   if (worktree) {
     const changes = await changesSince(worktree, base)
@@ -67,9 +67,9 @@ async function tipOf(repo: Repository, task: Pick<TaskView, 'task' | 'branch' | 
 async function baseOf(
   repo: Repository,
   at: Git,
-  { head, base }: { head: string; base: string },
+  { head, base, target: known }: { head: string; base: string; target: string | null },
 ): Promise<string> {
-  const target = await findTarget(repo, { target: null, remote: 'origin' })
+  const target = await findTarget(repo, { target: known, remote: 'origin' })
   if (target.is === 'missing') return base
   const commit = await line(at, ['rev-parse', '--verify', `${head}^{commit}`])
   return startOf(at, base, { head: commit, target: `refs/heads/${target.branch}` })

@@ -161,6 +161,7 @@ test('all of one task', () => {
     live: true,
     brief: 'Do it.',
     merged: null,
+    target: null,
     behind: null,
     losses: [],
   })
@@ -188,7 +189,7 @@ test('a gate that ended with 0 and failed all the same is not shown as passed', 
   const reason = 'it left changes in the worktree: a'
   const story = told(submit(), ...workspace(), ...attempt(done()))
   story.tell({ ...exited, code: 0, reason }, { ...exited, code: 0 })
-  const seen = { host: 'h', live: true, brief: '', merged: null, behind: null, losses: [] }
+  const seen = { host: 'h', live: true, brief: '', merged: null, target: null, behind: null, losses: [] }
   const { gates } = showView(story.fleet, story.task(), story.clock, seen)
   expect(gates.map(gate => [gate.passed, gate.reason])).toEqual([
     [false, reason],

@@ -19,7 +19,15 @@ function makeTask() {
   const base = world.git(repo, 'rev-parse', 'HEAD')
   const worktree = world.path('wt')
   world.git(repo, 'worktree', 'add', '-q', '-b', 'berth/t', worktree)
-  const task = { task: 't', base, branch: 'berth/t', commit: null, worktree, status: 'running' as const }
+  const task = {
+    task: 't',
+    base,
+    branch: 'berth/t',
+    commit: null,
+    worktree,
+    status: 'running' as const,
+    target: null,
+  }
   return { repo, worktree, task }
 }
 
@@ -57,6 +65,21 @@ test('what came in from the target is not the task’s; after landing it is stil
   expect(await paths()).toEqual(['mine.txt'])
   world.git(repo, 'merge', '-q', '--ff-only', 'berth/t')
   expect(await paths()).toContain('mine.txt')
+})
+
+test('the target that the task lands on counts, not the branch that is checked out', async () => {
+  const { repo, worktree, task } = makeTask()
+  world.git(repo, 'switch', '-qc', 'develop')
+  world.commit(repo, 'theirs', { 'theirs.txt': 'theirs\n' })
+  world.git(repo, 'switch', '-q', 'main')
+  world.commit(worktree, 'work', { 'mine.txt': 'mine\n' })
+  world.git(worktree, 'merge', '-q', '--no-edit', 'develop')
+  const diff = await taskDiff(
+    await world.open(repo),
+    { ...task, target: 'develop' },
+    { patch: false, colour: false },
+  )
+  expect(diff.files.map(file => file.path)).toEqual(['mine.txt'])
 })
 
 test('without its worktree the branch, or else its last commit, is compared', async () => {

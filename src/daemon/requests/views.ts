@@ -133,6 +133,7 @@ export async function showTask(reader: Reader, params: { repo: string; task: str
     ...seenBy(look),
     brief: readIfThere(task.brief.file)?.toString('utf8') ?? '',
     merged,
+    target: targetOf(task, site.policy.target) || null,
     behind,
     losses,
   })
