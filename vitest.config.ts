@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 const project = (name: string, include: string[], extra: object = {}) => ({
@@ -6,6 +7,8 @@ const project = (name: string, include: string[], extra: object = {}) => ({
     include,
     exclude: ['node_modules/**'],
     pool: 'forks' as const,
+    // A test mostly waits for its processes: one worker a core, where the default leaves one out.
+    maxWorkers: Math.max(2, availableParallelism()),
     testTimeout: 60_000,
     hookTimeout: 60_000,
     ...extra,
