@@ -182,5 +182,5 @@ const readIf = (file: string): string | undefined => {
 /** Lines of the only run, as kept on disk. */
 async function readOutput(world: World, repo: string): Promise<string[]> {
   const { out } = await world.berth(['transcript', 'x', '--format', 'text', '--repo', repo])
-  return out.split('\n').flatMap(line => /(line|last) \d+/.exec(line)?.[0] ?? [])
+  return out.split('\n').flatMap(line => /^ +((?:line|last) \d+)$/.exec(line)?.[1] ?? [])
 }
