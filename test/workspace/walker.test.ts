@@ -132,3 +132,80 @@ function built(source: string): string {
   writeFileSync(file, linked, { mode: 0o644 })
   return file
 }
+
+test.runIf(root && mayMount())(
+  'a mount point, of another device or of the same, is left and named',
+  async () => {
+    put('tree/plain')
+    put('elsewhere/precious', 'keep')
+    mkdirSync(join(dir, 'tree/bind'))
+    mkdirSync(join(dir, 'tree/other'))
+    execFileSync('mount', ['--bind', join(dir, 'elsewhere'), join(dir, 'tree/bind')])
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', join(dir, 'tree/other')])
+    try {
+      const done = await remove(join(dir, 'tree'))
+      expect(done).toEqual({
+        is: 'left',
+        removed: 1,
+        count: 2,
+        left: expect.arrayContaining([
+          { path: join(dir, 'tree/bind'), reason: 'it is a mount point' },
+          { path: join(dir, 'tree/other'), reason: 'it is on another device' },
+        ]),
+      })
+    } finally {
+      execFileSync('umount', [join(dir, 'tree/bind')])
+      execFileSync('umount', [join(dir, 'tree/other')])
+    }
+    expect(readFileSync(join(dir, 'elsewhere/precious'), 'utf8')).toBe('keep')
+    expect(await remove(join(dir, 'tree'))).toEqual({ is: 'gone', removed: 3 })
+  },
+)
+
+test.runIf(root && mayMarkImmutable())('an immutable file is left and named, all else is gone', async () => {
+  put('tree/a/fixed')
+  put('tree/a/plain')
+  put('tree/b/plain')
+  execFileSync('chattr', ['+i', join(dir, 'tree/a/fixed')])
+  try {
+    expect(await remove(join(dir, 'tree'), 300)).toEqual({
+      is: 'left',
+      removed: 3,
+      count: 1,
+      left: [
+        { path: join(dir, 'tree/a/fixed'), reason: 'it may not be changed, as if marked immutable (EPERM)' },
+      ],
+    })
+  } finally {
+    execFileSync('chattr', ['-i', join(dir, 'tree/a/fixed')])
+  }
+  expect(await remove(join(dir, 'tree'))).toMatchObject({ is: 'gone' })
+})
+
+test('when the budget is spent, what stands still is named', async () => {
+  put('tree/a/b/file')
+  expect(await removeTree(join(dir, 'tree'), { under: dir, budgetMs: -1, clock, windows: false })).toEqual({
+    is: 'left',
+    removed: 0,
+    count: 1,
+    left: [{ path: join(dir, 'tree'), reason: 'out of time' }],
+  })
+  expect(existsSync(join(dir, 'tree/a/b/file'))).toBe(true)
+})
+
+function mayMount(): boolean {
+  const at = mkdtempSync(join(tmpdir(), 'berth-mount-'))
+  const done = spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', at])
+  if (done.status === 0) execFileSync('umount', [at])
+  rmSync(at, { recursive: true, force: true })
+  return done.status === 0
+}
+
+function mayMarkImmutable(): boolean {
+  const at = mkdtempSync(join(tmpdir(), 'berth-immutable-'))
+  writeFileSync(join(at, 'f'), '')
+  const done = spawnSync('chattr', ['+i', join(at, 'f')])
+  if (done.status === 0) execFileSync('chattr', ['-i', join(at, 'f')])
+  rmSync(at, { recursive: true, force: true })
+  return done.status === 0
+}
