@@ -27,5 +27,5 @@ test('every title becomes a task with a branch and a folder of its own, and is i
   for (const branch of branches) world.git(repo, 'check-ref-format', '--branch', branch)
   for (const task of tasks) expect(task.worktree?.startsWith(`${repo}.berths/`)).toBe(true)
   expect(existsSync(join(repo, 'pwned')) || existsSync(join(world.dir, 'pwned'))).toBe(false)
-  expect(readdirSync(world.dir).toSorted()).toEqual(['home', 'repo', 'repo.berths', 'rt', 'state'])
+  expect(readdirSync(world.dir).toSorted()).toEqual(['home', 'repo', 'repo.berths', 'rt', 'state', 'tmp'])
 })

@@ -17,6 +17,9 @@ const runs = (command: string): string[] => [
   'do it',
 ]
 
+/** Where an attempt that fails is tried again soon. */
+const soon = { 'app.txt': 'one\n', 'berth.toml': '[recovery]\nbackoff = "1s"\n' }
+
 test('a repository that an agent left inside its worktree is a decision, not work that keeps changing', async () => {
   const world = makeWorld()
   const repo = world.repository()
@@ -114,7 +117,7 @@ test.each([
 
 test("an agent that deleted its worktree's link to the repository has failed, and its commits are there", async () => {
   const world = makeWorld()
-  const repo = world.repository()
+  const repo = world.repository('repo', soon)
   const agent = '[ -e new ] || { echo x >new; git add -A; git commit -qm new; rm .git; }'
   const ran = await world.berth(runs(agent), { cwd: repo })
   expect(ran.code).toBe(1)
@@ -135,7 +138,7 @@ test.each([
   'a worktree whose link an agent led to %s is worked in no more, and the checkout stays as it is',
   async (_where, deed) => {
     const world = makeWorld()
-    const repo = world.repository()
+    const repo = world.repository('repo', soon)
     world.write(join(repo, 'staged'), 'mine\n')
     world.git(repo, 'add', 'staged')
     const before = world.git(repo, 'status', '--porcelain') + world.git(repo, 'rev-parse', 'HEAD')
