@@ -2,6 +2,7 @@
 
 import { type RunView, type ShowView } from '../core/api.ts'
 import { age, duration } from '../core/quantity.ts'
+import { count } from '../core/words.ts'
 import { fit, visible, visibleLines } from './columns.ts'
 import { type Io } from './io.ts'
 import { printItem } from './itemlines.ts'
@@ -54,7 +55,7 @@ function facts(io: Io, task: ShowView): [string, string][] {
 function branchWords({ branch, base, behind }: ShowView): string {
   if (branch === null) return ''
   const from = base === null ? '' : ` from ${base.slice(0, 10)}`
-  const lag = behind ? `, ${behind} ${behind === 1 ? 'commit' : 'commits'} behind its target` : ''
+  const lag = behind ? `, ${count(behind, 'commit')} behind its target` : ''
   return `${branch}${from}${lag}`
 }
 

@@ -4,6 +4,7 @@ import { type Action } from './api.ts'
 import { type Item } from './attention.ts'
 import { type Fact, type TeardownMode } from './event.ts'
 import { type Astray } from './outcome.ts'
+import { shellWord } from './shellword.ts'
 import { type Stage } from './stage.ts'
 import { type Task, isBare, keepsChanging, latestRun } from './task.ts'
 import { plainRemoval } from './workspace.ts'
@@ -54,7 +55,7 @@ function refused(item: Item, answer: string, choices: string[]): Answered {
     answer === ''
       ? `'${item.id}' wants one of ${list}`
       : `'${answer}' is no answer to '${item.id}': it takes ${list}`
-  return { is: 'refused', reason, hint: `berth answer ${item.id} ${quoted(choices[0] ?? '')}` }
+  return { is: 'refused', reason, hint: `berth answer ${item.id} ${shellWord(choices[0] ?? '')}` }
 }
 
 function waysOf(item: Item): Way[] {
@@ -112,15 +113,12 @@ const of = (task: Task): { project: string; task: string } => ({ project: task.p
 const byWay = (item: Item, key: string, label: string, facts: (by: string) => Fact[]): Way => ({
   key,
   label,
-  command: `berth answer ${item.id} ${quoted(key)}`,
+  command: `berth answer ${item.id} ${shellWord(key)}`,
   facts,
 })
 
 const answerWay = (item: Item, key: string, label: string, facts: readonly Fact[]): Way =>
   byWay(item, key, label, () => [...facts])
-
-const quoted = (text: string): string =>
-  /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
 function runWays(item: Item, task: Task, run: string): Way[] {
   const stop: Way = {
@@ -191,7 +189,7 @@ export const isMendable = (stage: Stage): boolean =>
 function resolveWays({ subject }: Item, { workspace }: Task): Way[] {
   const onto = subject.is === 'task' && subject.stage.is === 'failed' ? subject.stage.onto : undefined
   if (workspace?.phase !== 'ready' || onto === undefined) return []
-  const command = `git -C ${quoted(workspace.path)} merge ${quoted(onto)}`
+  const command = `git -C ${shellWord(workspace.path)} merge ${shellWord(onto)}`
   return [{ key: 'resolve', label: 'resolve it by hand, and commit', command, facts: () => [] }]
 }
 

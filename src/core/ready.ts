@@ -4,7 +4,7 @@ import { type ReasonCode } from './api.ts'
 import { type Fleet, policyOf } from './fleet.ts'
 import { type LandingState } from './landing.ts'
 import { type Landing } from './outcome.ts'
-import { pauseMs } from './recover.ts'
+import { type Failing, pauseMs } from './recover.ts'
 import { type Task, type Verification, isApproved } from './task.ts'
 import { type Evidence, list } from './words.ts'
 
@@ -21,22 +21,11 @@ export type Ready = {
   at: number
 }
 
-/** Its landing failed, for a reason that lies in its own work, or that trying again does not mend. */
-export type Unlandable = {
-  is: 'failed'
-  code: ReasonCode
-  sentence: string
-  evidence: Evidence[]
-  paths?: string[]
-  /** What a person would merge by hand. */
-  onto?: string
-}
-
 export function readyStage(
   fleet: Fleet,
   task: Task,
   verification: Verification & { is: 'ready' },
-): Ready | Unlandable {
+): Ready | Failing {
   const { landing, spec } = task
   const wanted = spec.land === 'auto' || task.landAsked !== undefined
   const ready: Ready = { is: 'ready', verification, wanted, at: 0 }
@@ -52,7 +41,7 @@ type FailedLanding = LandingState & { phase: 'failed' }
 
 const triesOf = (fleet: Fleet, task: Task): number => policyOf(fleet, task)?.landingTries ?? 1
 
-function unlandable(fleet: Fleet, task: Task, { failure, tries }: FailedLanding): Unlandable | undefined {
+function unlandable(fleet: Fleet, task: Task, { failure, tries }: FailedLanding): Failing | undefined {
   switch (failure.is) {
     case 'conflict': {
       const sentence = `it conflicts with the target in ${list(failure.paths)}`

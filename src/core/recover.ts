@@ -6,7 +6,7 @@ import { type ReasonCode, reasonCodes } from './api.ts'
 import { type Astray, type Outcome } from './outcome.ts'
 import { type Run, hostRestarted, neverStarted } from './run.ts'
 import { type Setback, type Task, isApproved, keepsChanging, latestRun } from './task.ts'
-import { type Evidence, list, noted } from './words.ts'
+import { type Evidence, count, list, noted } from './words.ts'
 import { type Workspace } from './workspace.ts'
 
 /** How a collected run counts, all that is known of it taken together. */
@@ -22,19 +22,23 @@ export type Verdict =
   | { is: 'excused'; code: ReasonCode }
   | { is: 'unknown'; step: string; reason: string }
 
+/** It goes no further by itself. */
+export type Failing = {
+  is: 'failed'
+  code: ReasonCode
+  sentence: string
+  evidence: Evidence[]
+  paths?: string[]
+  /** What a person would merge by hand. */
+  onto?: string
+}
+
 /** What comes after the latest run of a task whose gates have not judged it yet, or found it red. */
 export type Next =
   | { is: 'verify'; commit: string }
   /** `at`: awake ms. */
   | { is: 'again'; code: ReasonCode; at: number; sentence: string }
-  | {
-      is: 'failed'
-      code: ReasonCode
-      sentence: string
-      evidence: Evidence[]
-      paths?: string[]
-      onto?: string
-    }
+  | Failing
   | { is: 'decide'; sentence: string; evidence: Evidence[]; commit: string }
 
 /** Of a run that was collected. */
@@ -254,7 +258,7 @@ function afterNothing(task: Task, run: Run, verdict: Outcome & { is: 'no-work' }
 }
 
 // What went wrong before is what a person must know; that the next attempt had no answer to it comes second.
-function afterUnmended(setback: Setback): Next & { is: 'failed' } {
+function afterUnmended(setback: Setback): Failing {
   const nothing = 'and the next attempt changed nothing'
   if (setback.is === 'conflict') {
     const evidence = setback.paths.map(text => ({ kind: 'path', text }))
@@ -353,8 +357,6 @@ function inARow(task: Task, is: Verdict['is']): number {
   )
   return task.runs.length - 1 - others
 }
-
-const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`
 
 /** FNV-1a, to a fraction of one: spreads what would otherwise happen at the same moment. */
 function hash(text: string): number {

@@ -2,7 +2,7 @@
 
 import { type Fact, type Holder } from './event.ts'
 import { type Landing, type Outcome, type RunEnd } from './outcome.ts'
-import { baseRules, branchRules, list, noted, removalDone, stashWords, tookUpWords } from './words.ts'
+import { baseRules, branchRules, count, list, noted, removalDone, stashWords, tookUpWords } from './words.ts'
 
 type Kinds = { [K in Fact['kind']]: Extract<Fact, { kind: K }> }
 type Table = { [K in keyof Kinds]: (fact: Kinds[K]) => string }
@@ -180,8 +180,7 @@ function outcomeOf(outcome: Outcome): string {
     case 'done': {
       const { files, insertions, deletions } = outcome.changes
       const by = outcome.uncommitted ? ', committed by Berth' : ''
-      const counted = `${files} ${files === 1 ? 'file' : 'files'}`
-      return `its work is at ${short(outcome.commit)}: ${counted}, +${insertions} -${deletions}${by}`
+      return `its work is at ${short(outcome.commit)}: ${count(files, 'file')}, +${insertions} -${deletions}${by}`
     }
     case 'no-work':
       return outcome.commit === undefined

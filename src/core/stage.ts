@@ -5,7 +5,7 @@ import { type EndWhy } from './effect.ts'
 import { type Fleet, policyOf } from './fleet.ts'
 import { type LandingState } from './landing.ts'
 import { type Ready, readyStage } from './ready.ts'
-import { type Next, nextOf } from './recover.ts'
+import { type Failing, type Next, nextOf } from './recover.ts'
 import { type Run, isAlive } from './run.ts'
 import { type Task, isBare, isGone, latestRun } from './task.ts'
 import { type Removal, type Workspace, landingRemoval, plainRemoval } from './workspace.ts'
@@ -22,15 +22,7 @@ export type Stage =
   | { is: 'collecting'; run: Run }
   | { is: 'stopped' }
   | { is: 'preparing'; workspace: Workspace & { phase: 'claimed' } }
-  | {
-      is: 'failed'
-      code: ReasonCode
-      sentence: string
-      evidence: Evidence[]
-      paths?: string[]
-      onto?: string
-      hint?: string
-    }
+  | (Failing & { hint?: string })
   | { is: 'held' }
   /** It wants a slot: for its workspace, or for a run in it. `at`: not before, awake ms. */
   | { is: 'queued'; wants: 'workspace' | 'run' }

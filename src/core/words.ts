@@ -14,6 +14,9 @@ export function list(names: readonly string[]): string {
   return names.length > 3 ? `${shown} and ${names.length - 3} more` : shown
 }
 
+/** `1 file`, `2 files`. */
+export const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`
+
 /** `text: note`, or `text` alone where there is no note. */
 export const noted = (text: string, note: string): string => (note === '' ? text : `${text}: ${note}`)
 

@@ -7,8 +7,7 @@ import { platform } from '../platform/platform.ts'
 
 /** Makes the folder (0700), runs `fn` and removes it whatever happens. */
 export async function withTempFolder<T>(fn: (folder: string) => Promise<T>): Promise<T> {
-  own ??= platform.identity(process.pid) ?? ''
-  const folder = await mkdtemp(join(tmpdir(), `${mark}${process.pid}-${own}-`))
+  const folder = await mkdtemp(join(tmpdir(), `${mark}${process.pid}-${self()}-`))
   try {
     return await fn(folder)
   } finally {
@@ -18,7 +17,7 @@ export async function withTempFolder<T>(fn: (folder: string) => Promise<T>): Pro
 
 /** Removes such folders whose process has died. Its name says whose it is; what cannot be told stays. */
 export async function clearTempFolders(): Promise<void> {
-  own ??= platform.identity(process.pid) ?? ''
+  const own = self()
   const uid = userInfo().uid
   const names = await readdir(tmpdir()).catch((): string[] => [])
   for (const name of names) {
@@ -36,6 +35,8 @@ export async function clearTempFolders(): Promise<void> {
 const mark = 'berth-git-'
 const folderName = /^berth-git-(\d+)-([\w.]+)-\w{6}$/
 
-let own: string | undefined
+let known: string | undefined
+/** Of this process; empty where the system does not say. */
+const self = (): string => (known ??= platform.identity(process.pid) ?? '')
 
 const hostOf = (start: string): string => start.slice(0, start.lastIndexOf('.'))

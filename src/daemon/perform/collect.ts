@@ -135,7 +135,7 @@ async function afterBad(
   end: Exclude<RunEnd, { is: 'ended' }>,
 ): Promise<Outcome> {
   if (end.is === 'limited' || end.is === 'signed-out') return end
-  const escaped = hasWork(changes) ? [] : await escapedFrom(ground)
+  const escaped = hasWork(changes) ? [] : await escapedPaths(ground)
   if (end.is === 'cut-off')
     return { is: 'failed', reason: end.reason, evidence: end.reason, transient: true, escaped }
   const cause = end.cause === undefined ? {} : { cause: end.cause }
@@ -188,11 +188,8 @@ async function afterNothing(ground: Ground, head: string, base: string, denied: 
   const finished = await finishedBefore(ground)
   if (finished !== undefined) return finished
   const moved = head === base ? {} : { commit: head }
-  return { is: 'no-work', denied, escaped: await escapedFrom(ground), ...moved }
+  return { is: 'no-work', denied, escaped: await escapedPaths(ground), ...moved }
 }
-
-const escapedFrom = ({ site, run, record }: Ground): Promise<string[]> =>
-  escapedPaths({ site, run, task: record.name })
 
 async function hasMerge(worktree: Git, from: string, to: string): Promise<boolean> {
   const found = await git(worktree, ['rev-list', '--merges', '--max-count=1', `${from}..${to}`])

@@ -5,8 +5,11 @@ import { dirname, join } from 'node:path'
 import { changesSince, pathsCommittedBy } from '../../git/changes.ts'
 import { type Git, inDirectory } from '../../git/git.ts'
 import { type Run } from '../../core/run.ts'
+import { type Task } from '../../core/task.ts'
 import { identityOf } from '../../workspace/environment.ts'
 import { type Site } from '../../workspace/site.ts'
+
+type Ran = { site: Site; run: Run; record: Pick<Task, 'name'> }
 
 const pathsMax = 20
 /** File times are coarser than the clock of the facts. */
@@ -16,28 +19,27 @@ const slackMs = 50
  * What is committed there under the identity of the task, then by the time of the last change what is not committed;
  * a person who worked meanwhile is named too.
  */
-export async function escapedPaths(ground: { site: Site; run: Run; task: string }): Promise<string[]> {
-  const { repo } = ground.site
-  if (repo.bare || ground.run.state.phase !== 'over') return []
+export async function escapedPaths({ site, run, record }: Ran): Promise<string[]> {
+  const { repo } = site
+  const { base, claimed, state } = run
+  if (repo.bare || state.phase !== 'over') return []
   const checkout = inDirectory(repo, repo.root)
-  const { base } = ground.run
-  const { email } = identityOf(ground.task)
+  const { email } = identityOf(record.name)
+  // From the claim: the program was at work before its start could be recorded.
+  const [from, to] = [claimed.at - slackMs, state.ended.since.at + slackMs]
   const [committed, loose] = await Promise.all([
     base === undefined ? [] : pathsCommittedBy(checkout, email, base, 'HEAD'),
-    loosePaths(ground, checkout),
+    loosePaths(checkout, from, to),
   ])
   return [...new Set([...committed, ...loose])].slice(0, pathsMax)
 }
 
-async function loosePaths({ site, run }: { site: Site; run: Run }, checkout: Git): Promise<string[]> {
-  const { repo } = site
+async function loosePaths(checkout: Git, from: number, to: number): Promise<string[]> {
   const changes = await changesSince(checkout, 'HEAD')
-  if (changes.is === 'unknown' || run.state.phase !== 'over') return []
-  // From the claim: the program was at work before its start could be recorded.
-  const [from, to] = [run.claimed.at - slackMs, run.state.ended.since.at + slackMs]
+  if (changes.is === 'unknown') return []
   return changes.paths
     .filter(({ path }) => {
-      const at = changedAt(join(repo.root, path))
+      const at = changedAt(join(checkout.dir, path))
       return at !== undefined && at >= from && at <= to
     })
     .map(({ path }) => path)
