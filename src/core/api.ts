@@ -176,6 +176,8 @@ export type ShowView = TaskView & {
   notes: string[]
   saved: SavedView[]
   items: ItemView[]
+  /** The commit of the target that brought its work in, once it has landed. */
+  landedAs: string | null
   merged: { is: boolean; rule: string } | null
   /** The branch that it lands on, where that is known. */
   target: string | null

@@ -186,6 +186,7 @@ const show = z.object({
   notes: names,
   saved: z.array(saved),
   items: z.array(item),
+  landedAs: z.string().nullable().describe('The commit of the target that brought its work in, once landed.'),
   merged: z.object({ is: z.boolean(), rule: z.string() }).nullable(),
   target: z.string().nullable().describe('The branch that it lands on.'),
   behind: z

@@ -10,6 +10,7 @@ import { isAlive, type Moment, type Run } from './run.ts'
 import { type StatusView, statusOf } from './status.ts'
 import { type GateResult, type Task, isGone, latestRun } from './task.ts'
 import { beingRemoved } from './words.ts'
+import { groundOf } from './workspace.ts'
 
 /** What a reader knows apart from the facts. */
 export type Seen = {
@@ -70,8 +71,13 @@ function statusFields({
 function placeFields({ workspace }: Task): Pick<TaskView, 'branch' | 'base' | 'worktree' | 'ports'> {
   if (workspace === undefined) return { branch: null, base: null, worktree: null, ports: [] }
   const worktree = workspace.phase === 'removed' ? null : workspace.path
-  if (workspace.phase !== 'ready') return { branch: workspace.branch, base: null, worktree, ports: [] }
-  return { branch: workspace.branch, base: workspace.base, worktree, ports: workspace.ports }
+  const { base = null } = groundOf(workspace)
+  return {
+    branch: workspace.branch,
+    base,
+    worktree,
+    ports: workspace.phase === 'ready' ? workspace.ports : [],
+  }
 }
 
 function startedAt(task: Task): string | null {
@@ -138,6 +144,7 @@ export function showView(fleet: Fleet, task: Task, clock: Clock, seen: SeenMore)
     notes: task.notes,
     saved: savedViews(task),
     items: open,
+    landedAs: task.landing?.phase === 'landed' ? task.landing.merge : null,
     merged: seen.merged,
     target: seen.target,
     behind: seen.behind,

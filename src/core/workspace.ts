@@ -186,7 +186,7 @@ export function putOff(workspace: Workspace | undefined, reason: string): Worksp
 }
 
 /** Where its branch began, and what it is for. */
-function groundOf(workspace: Workspace): { base?: string; target?: string } {
+export function groundOf(workspace: Workspace): { base?: string; target?: string } {
   const ground = workspace.phase === 'ready' || workspace.phase === 'removed' ? workspace : workspace.origin
   const { base, target } = ground ?? {}
   return { ...(base === undefined ? {} : { base }), ...(target === undefined ? {} : { target }) }

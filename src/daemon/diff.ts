@@ -2,7 +2,7 @@
 
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ShowView, type TaskView } from '../core/api.ts'
+import { type ShowView } from '../core/api.ts'
 import { BerthError } from '../core/errors.ts'
 import { type ChangedPath, changesSince, startOf } from '../git/changes.ts'
 import { failure, git, type Git, inDirectory, line, ok } from '../git/git.ts'
@@ -11,6 +11,11 @@ import { findTarget } from '../git/target.ts'
 import { withTempFolder } from '../git/temp.ts'
 
 export type TaskDiff = { base: string; files: ChangedPath[]; patch: Uint8Array | undefined }
+
+type Compared = Pick<
+  ShowView,
+  'task' | 'base' | 'branch' | 'commit' | 'worktree' | 'status' | 'target' | 'landedAs'
+>
 
 /** More than this is not shown: a person reads it with git. */
 const patchBytesMax = 128 * 1024 * 1024
@@ -21,13 +26,14 @@ const patchBytesMax = 128 * 1024 * 1024
  */
 export async function taskDiff(
   repo: Repository,
-  task: Pick<ShowView, 'task' | 'base' | 'branch' | 'commit' | 'worktree' | 'status' | 'target'>,
+  task: Compared,
   { patch, colour }: { patch: boolean; colour: boolean },
 ): Promise<TaskDiff> {
-  if (task.base === null) throw withoutBase(task)
+  const { base: began } = task
+  if (began === null) throw withoutBase(task)
   const worktree = task.worktree === null ? undefined : inDirectory(repo, task.worktree)
   const head = worktree ? 'HEAD' : await tipOf(repo, task)
-  const base = await baseOf(repo, worktree ?? repo, { head, base: task.base, target: task.target })
+  const base = await baseOf(repo, worktree ?? repo, { ...task, head, base: began })
   const options = colour ? ['--color=always'] : ['--color=never']
   if (worktree) {
     const changes = await changesSince(worktree, base)
@@ -43,22 +49,28 @@ export async function taskDiff(
   return { base, files, patch: patch ? await shown(repo, [...options, base, head], {}) : undefined }
 }
 
-function withoutBase({ task, status }: Pick<TaskView, 'task' | 'status'>): BerthError {
+function withoutBase({ task, status }: Compared): BerthError {
   const gone = status === 'landed' || status === 'dropped'
   return gone
-    ? new BerthError('not-found', `'${task}' is ${status}, its workspace is gone`, `berth log --task ${task}`)
+    ? new BerthError(
+        'not-found',
+        `'${task}' is ${status}, and never had a workspace`,
+        `berth log --task ${task}`,
+      )
     : new BerthError('not-found', `'${task}' has no workspace yet`, `berth show ${task}`)
 }
 
-async function tipOf(repo: Repository, task: Pick<TaskView, 'task' | 'branch' | 'commit'>): Promise<string> {
-  for (const name of [task.branch === null ? undefined : `refs/heads/${task.branch}`, task.commit]) {
+/** What has landed is that commit, whatever its branch became since. */
+async function tipOf(repo: Repository, { task, branch, commit, landedAs }: Compared): Promise<string> {
+  const ofBranch = branch === null || landedAs !== null ? undefined : `refs/heads/${branch}`
+  for (const name of [ofBranch, commit]) {
     if (!name) continue
     const found = await git(repo, ['rev-parse', '--verify', '--quiet', `${name}^{commit}`])
     if (found.code === 0) return found.out.toString('utf8').trim()
   }
   throw new BerthError(
     'not-found',
-    `neither worktree nor branch of '${task.task}' is there any more`,
+    `neither worktree nor branch of '${task}' is there any more`,
     'berth saved',
   )
 }
@@ -67,12 +79,17 @@ async function tipOf(repo: Repository, task: Pick<TaskView, 'task' | 'branch' | 
 async function baseOf(
   repo: Repository,
   at: Git,
-  { head, base, target: known }: { head: string; base: string; target: string | null },
+  { head, base, target, landedAs }: Pick<Compared, 'target' | 'landedAs'> & { head: string; base: string },
 ): Promise<string> {
-  const target = await findTarget(repo, { target: known, remote: 'origin' })
-  if (target.is === 'missing') return base
+  const before = landedAs === null ? await refOf(repo, target) : `${landedAs}^1`
+  if (before === undefined) return base
   const commit = await line(at, ['rev-parse', '--verify', `${head}^{commit}`])
-  return startOf(at, base, { head: commit, target: `refs/heads/${target.branch}` })
+  return startOf(at, base, { head: commit, target: before })
+}
+
+async function refOf(repo: Repository, known: string | null): Promise<string | undefined> {
+  const target = await findTarget(repo, { target: known, remote: 'origin' })
+  return target.is === 'missing' ? undefined : `refs/heads/${target.branch}`
 }
 
 const flags = ['--no-ext-diff', '--no-textconv', '-M', '--submodule=short']

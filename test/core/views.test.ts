@@ -127,7 +127,7 @@ test('the words for the steps on the way', () => {
   ])
   expect(isListed(story.task(), false)).toBe(true)
   story.tell({ kind: 'workspace.removed', named: [], ...of('one') })
-  expect(view(story)).toMatchObject({ status: 'landed', worktree: null, removal: null })
+  expect(view(story)).toMatchObject({ status: 'landed', worktree: null, base: 'c0', removal: null })
   expect(isListed(story.task(), false)).toBe(false)
 })
 

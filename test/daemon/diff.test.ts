@@ -27,6 +27,7 @@ function makeTask() {
     worktree,
     status: 'running' as const,
     target: null,
+    landedAs: null,
   }
   return { repo, worktree, task }
 }
@@ -65,6 +66,22 @@ test('what came in from the target is not the task’s; after landing it is stil
   expect(await paths()).toEqual(['mine.txt'])
   world.git(repo, 'merge', '-q', '--ff-only', 'berth/t')
   expect(await paths()).toContain('mine.txt')
+})
+
+test('what has landed is compared with the target as it was before, whatever became of its branch', async () => {
+  const { repo, worktree, task } = makeTask()
+  world.commit(worktree, 'work', { 'mine.txt': 'mine\n' })
+  world.commit(repo, 'theirs', { 'theirs.txt': 'theirs\n' })
+  world.git(worktree, 'merge', '-q', '--no-edit', 'main')
+  const commit = world.git(worktree, 'rev-parse', 'HEAD')
+  world.git(repo, 'worktree', 'remove', worktree)
+  world.git(repo, 'merge', '-q', '--no-ff', '--no-edit', 'berth/t')
+  const landedAs = world.git(repo, 'rev-parse', 'HEAD')
+  world.git(repo, 'update-ref', 'refs/heads/berth/t', task.base)
+  world.commit(repo, 'later', { 'later.txt': 'later\n' })
+  const landed = { ...task, status: 'landed' as const, worktree: null, commit, landedAs }
+  const { files } = await taskDiff(await world.open(repo), landed, { patch: false, colour: false })
+  expect(files.map(file => file.path)).toEqual(['mine.txt'])
 })
 
 test('the target that the task lands on counts, not the branch that is checked out', async () => {
