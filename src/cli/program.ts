@@ -41,6 +41,12 @@ export function buildProgram(invoke?: Invoke, io?: Pick<Io, 'print'>, only?: str
     .action(() => {})
     .allowExcessArguments(false)
   // `berth help` is offered, and not listed: `--help` is.
+  // Of a word that is no verb there is no help: commander would print that of all.
+  root.addHelpText('before', () => {
+    const [word = 'help'] = root.args
+    if (word !== 'help' && !word.startsWith('-')) root.error('', { code: 'commander.unknownCommand' })
+    return ''
+  })
   root.configureHelp({ subcommandTerm, visibleCommands: command => [...command.commands] })
   common(root)
   const add: Add = (name, summary, load, shape) => {

@@ -7,7 +7,7 @@ import { type Io } from './io.ts'
 import { openPrint, printError } from './print.ts'
 import { callOf } from '../core/shellword.ts'
 import { buildProgram } from './program.ts'
-import { usageError } from './usage.ts'
+import { usageError, verbOf } from './usage.ts'
 
 export type World = Pick<Io, 'now' | 'newId'> & Pick<NodeJS.Process, 'stdout' | 'stderr' | 'stdin'>
 
@@ -49,12 +49,12 @@ export async function start(args: string[], world: World): Promise<number> {
     return program.exit
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0
-    const error = thrown instanceof CommanderError ? usageError(thrown, program.root, args) : thrown
-    const isKnown = program.root.commands.some(command => command.name() === verb)
+    const error = thrown instanceof CommanderError ? usageError(thrown, program.root) : thrown
+    const known = verbOf(program.root)
     return printError(print, error, {
       json,
       call: callOf(args),
-      help: isKnown ? `berth ${verb} --help` : 'berth --help',
+      help: known ? `berth ${known.name()} --help` : 'berth --help',
       debug: env['BERTH_DEBUG'] !== undefined && env['BERTH_DEBUG'] !== '',
     })
   }

@@ -5,20 +5,19 @@ import { BerthError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 
 /** What commander found wrong, as an error of ours. */
-export function usageError(error: CommanderError, root: Command, args: string[]): BerthError {
-  const first = args.find(arg => !arg.startsWith('-'))
-  const verb = root.commands.find(command => command.name() === first)
+export function usageError(error: CommanderError, root: Command): BerthError {
+  const verb = verbOf(root)
   const name = verb ? `berth ${verb.name()}` : 'berth'
   const quoted = (before: string) =>
     new RegExp(`${before} '([\\s\\S]*)'(?:\\n|\\.|$| )`).exec(error.message)?.[1] ?? ''
   switch (error.code) {
     case 'commander.unknownCommand':
-      return unknownVerb(args.find(arg => !arg.startsWith('-')) ?? '', root)
+      return unknownVerb(root.args[0] ?? '', root)
     case 'commander.unknownOption':
       return unknownFlag(quoted('unknown option'), verb ?? root, name)
     // `berth help VERB`, and there is none.
     case 'commander.help':
-      return unknownVerb(args.filter(arg => !arg.startsWith('-'))[1] ?? '', root)
+      return unknownVerb(root.args[1] ?? '', root)
     case 'commander.missingArgument':
       return new BerthError(
         'usage',
@@ -42,6 +41,10 @@ export function usageError(error: CommanderError, root: Command, args: string[])
       return new BerthError('usage', error.message.replace(/^error: /, '').split('\n')[0]!, `${name} --help`)
   }
 }
+
+/** The verb that was typed, behind the flags of all verbs. */
+export const verbOf = (root: Command): Command | undefined =>
+  root.commands.find(command => command.name() === root.args[0])
 
 function unknownVerb(verb: string, root: Command): BerthError {
   const near = nearest(

@@ -12,6 +12,7 @@ test('wrong verbs, flags and arguments are named with the nearest valid one', as
   await berth(['lss'])
   await berth(['blame', 'x'])
   await berth(['help', 'lss'])
+  await berth(['--repo', '.', 'lss', '--help'])
   await berth(['ls', '--jsno'])
   await berth(['ls', '--jsno', '--json'])
   await berth(['run', '--engien', 'x', 'y'])
