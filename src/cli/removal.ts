@@ -2,7 +2,7 @@
 
 import { type Left, type RemovalAnswer } from '../core/api.ts'
 import { type Holder } from '../core/event.ts'
-import { removalDoing } from '../core/words.ts'
+import { doing } from '../core/words.ts'
 import { visible } from './columns.ts'
 import { type Io } from './io.ts'
 import { lossLine } from './words.ts'
@@ -28,10 +28,8 @@ export function printRemoval({ print }: Io, answer: RemovalAnswer): void {
       if (answer.hint) print.note(`${dim('hint:')} ${answer.hint}`)
       return
     case 'stuck': {
-      const doing = removalDoing[answer.step] ?? answer.step
-      print.note(
-        `${red('berth:')} '${answer.task}' is not removed: it stopped while ${doing}: ${visible(answer.reason)}`,
-      )
+      const step = `it stopped while ${doing(answer.step)}`
+      print.note(`${red('berth:')} '${answer.task}' is not removed: ${step}: ${visible(answer.reason)}`)
       for (const holder of answer.holders) print.note(`  ${holderLine(holder)}`)
       print.note(`${dim('hint:')} berth rm ${answer.task}`)
     }

@@ -2,7 +2,7 @@
 
 import { type RunView, type ShowView } from '../core/api.ts'
 import { age, duration } from '../core/quantity.ts'
-import { count } from '../core/words.ts'
+import { branchRules, count, gatePlaces } from '../core/words.ts'
 import { fit, visible, visibleLines } from './columns.ts'
 import { type Io } from './io.ts'
 import { printItem } from './itemlines.ts'
@@ -61,13 +61,13 @@ function branchWords({ branch, base, behind }: ShowView): string {
 
 function mergedWords(merged: ShowView['merged']): string {
   if (merged === null) return ''
-  if (merged.is) return `yes (${merged.rule})`
+  if (merged.is) return `yes: ${branchRules[merged.rule] ?? merged.rule}`
   return merged.rule === 'unknown' ? 'unknown' : 'no'
 }
 
 function gateLines({ print }: Io, gate: ShowView['gates'][number]): string[] {
   const { green, red } = print.paint
-  const took = `(${gate.where}, ${duration(Math.round(gate.ms))})`
+  const took = `(${gatePlaces[gate.where]}, ${duration(Math.round(gate.ms))})`
   const name = visible(gate.gate)
   if (gate.passed) return [`${green('passed')}  ${name}  ${took}`]
   const head = `${red('failed')}  ${name}  ${visible(gate.reason ?? '')}  ${took}`
@@ -75,14 +75,30 @@ function gateLines({ print }: Io, gate: ShowView['gates'][number]): string[] {
 }
 
 function runLine(io: Io, run: RunView): string {
-  const end = run.outcome ?? run.state
+  const end = run.outcome === null ? states[run.state] : outcomes[run.outcome]
   const code = run.signal ?? (run.code === null ? '' : `exit ${run.code}`)
   const ms = run.startedAt && run.endedAt ? Date.parse(run.endedAt) - Date.parse(run.startedAt) : 0
   const took = ms >= 1_000 ? `took ${age(ms)}` : ''
-  return fit(
-    [run.name, run.engine, visible(end), code, took].filter(Boolean).join('  '),
-    (io.print.width ?? 200) - 2,
-  )
+  return fit([run.name, run.engine, end, code, took].filter(Boolean).join('  '), (io.print.width ?? 200) - 2)
+}
+
+const states: { [phase in RunView['state']]: string } = {
+  claimed: 'being started',
+  alive: 'at work',
+  ending: 'being ended',
+  over: 'ended',
+  collected: 'ended',
+}
+
+const outcomes: { [is in NonNullable<RunView['outcome']>]: string } = {
+  done: 'done',
+  'no-work': 'no change',
+  astray: 'left its branch',
+  failed: 'failed',
+  limited: 'usage limit',
+  'signed-out': 'signed out',
+  stopped: 'stopped',
+  unknown: 'not known',
 }
 
 function printSection({ print }: Io, title: string, lines: string[]): void {

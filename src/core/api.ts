@@ -9,6 +9,8 @@ import {
   type TaskSpec,
   type TeardownMode,
 } from './event.ts'
+import { type Outcome } from './outcome.ts'
+import { type RunState } from './run.ts'
 
 /** Raised whenever an older reader would misunderstand. Hello, handOver, status and stop never change. */
 export const contract = 1
@@ -145,8 +147,8 @@ export type RunView = {
   session: string | null
   startedAt: string | null
   endedAt: string | null
-  state: string
-  outcome: string | null
+  state: RunState['phase']
+  outcome: Outcome['is'] | null
   code: number | null
   signal: string | null
   usage: { usd: number; inputTokens: number; outputTokens: number }
@@ -163,7 +165,7 @@ export type ShowView = TaskView & {
     code: number | null
     ms: number
     at: string
-    where: string
+    where: 'workspace' | 'integration' | 'target'
     tail: string[]
   }[]
   questions: {

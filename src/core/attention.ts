@@ -8,7 +8,7 @@ import { actionsOf } from './action.ts'
 import { type Asked, type Moment, type Run, openQuestion } from './run.ts'
 import { holdsQueue, landingQueue, shut, stagesOf } from './schedule.ts'
 import { type Stage, stageOf } from './stage.ts'
-import { type Evidence, noted, removalDoing } from './words.ts'
+import { type Evidence, doing, noted } from './words.ts'
 import { type Task } from './task.ts'
 
 /** What an item is about: what an answer to it acts on. */
@@ -110,8 +110,7 @@ function ofTask(fleet: Fleet, task: Task, behind: Map<string, Task[]>): Item[] {
       const evidence = removal.holders.map(holderEvidence)
       if (removal.phase === 'refused')
         evidence.push(...removal.losses.map(({ kind, examples }) => ({ kind, text: examples.join(', ') })))
-      const step =
-        removal.phase === 'stuck' ? `it stopped while ${removalDoing[removal.step] ?? removal.step}: ` : ''
+      const step = removal.phase === 'stuck' ? `it stopped while ${doing(removal.step)}: ` : ''
       return [
         item('leftover', removal.since, `its workspace is not removed: ${step}${removal.reason}`, evidence),
       ]

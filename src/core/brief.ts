@@ -4,6 +4,7 @@
 import { type Run, neverStarted } from './run.ts'
 import { type Setback, type Task } from './task.ts'
 import { verdictOf } from './recover.ts'
+import { endWhys } from './words.ts'
 
 /** Lines of output quoted for one failure, and characters for all that follows the brief. */
 const tailLines = 60
@@ -45,7 +46,7 @@ function ofRun(task: Task, run: Run): string[] {
     case 'signed-out':
       return [`${name} was cut off: the engine was signed out.`, ...setbacks]
     case 'stopped':
-      return [`${name} was ended before it was done (${verdict.why}).`, ...setbacks]
+      return [`${name} was ended before it was done (${endWhys[verdict.why]}).`, ...setbacks]
     case 'excused':
       return [`${name} was cut off by a restart of the machine.`, ...setbacks]
     case 'unknown':

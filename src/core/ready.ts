@@ -6,7 +6,7 @@ import { type LandingState } from './landing.ts'
 import { type Landing } from './outcome.ts'
 import { type Failing, pauseMs } from './recover.ts'
 import { type Task, type Verification, isApproved } from './task.ts'
-import { type Evidence, list } from './words.ts'
+import { type Evidence, failedWhile, list } from './words.ts'
 
 /** Why a ready task that is wanted on the target is not going there. */
 export type Block = { code: ReasonCode; sentence: string; evidence: Evidence[] }
@@ -60,7 +60,7 @@ function unlandable(fleet: Fleet, task: Task, { failure, tries }: FailedLanding)
     }
     case 'failed':
       if (tries < triesOf(fleet, task)) return undefined
-      return { is: 'failed', code: 'unknown', sentence: `${failure.step}: ${failure.reason}`, evidence: [] }
+      return { is: 'failed', code: 'unknown', sentence: failedWhile(failure), evidence: [] }
     default:
       return undefined
   }

@@ -6,7 +6,7 @@ import { type ReasonCode, reasonCodes } from './api.ts'
 import { type Astray, type Outcome } from './outcome.ts'
 import { type Run, hostRestarted, neverStarted } from './run.ts'
 import { type Setback, type Task, isApproved, keepsChanging, latestRun } from './task.ts'
-import { type Evidence, count, list, noted } from './words.ts'
+import { type Evidence, count, failedWhile, list, noted } from './words.ts'
 import { type Workspace } from './workspace.ts'
 
 /** How a collected run counts, all that is known of it taken together. */
@@ -158,8 +158,8 @@ function afterVerdict(task: Task, run: Run, policy: ProjectPolicy, since: number
       return {
         is: 'failed',
         code: 'unknown',
-        sentence: `${verdict.step}: ${verdict.reason}`,
-        evidence: [{ kind: 'step', text: `${verdict.step}: ${verdict.reason}` }],
+        sentence: failedWhile(verdict),
+        evidence: [{ kind: 'step', text: failedWhile(verdict) }],
       }
     case 'stopped':
       if (verdict.why === 'budget')

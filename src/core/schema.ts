@@ -140,8 +140,10 @@ const run: z.ZodType<RunView> = z.object({
   session: z.string().nullable(),
   startedAt: time.nullable(),
   endedAt: time.nullable(),
-  state: z.string(),
-  outcome: z.string().nullable(),
+  state: z.enum(['claimed', 'alive', 'ending', 'over', 'collected']),
+  outcome: z
+    .enum(['done', 'no-work', 'astray', 'failed', 'limited', 'signed-out', 'stopped', 'unknown'])
+    .nullable(),
   code: z.int().nullable(),
   signal: z.string().nullable(),
   usage: cost,
@@ -170,7 +172,7 @@ const show = z.object({
       code: z.int().nullable(),
       ms: z.number(),
       at: time,
-      where: z.string(),
+      where: z.enum(['workspace', 'integration', 'target']),
       tail: names,
     }),
   ),

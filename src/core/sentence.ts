@@ -2,7 +2,22 @@
 
 import { type Fact, type Holder } from './event.ts'
 import { type Landing, type Outcome, type RunEnd } from './outcome.ts'
-import { baseRules, branchRules, count, list, noted, removalDone, stashWords, tookUpWords } from './words.ts'
+import {
+  approvals,
+  baseRules,
+  branchRules,
+  count,
+  endWhys,
+  failedWhile,
+  gatePlaces,
+  landedRules,
+  list,
+  noted,
+  reasonText,
+  removalDone,
+  stashWords,
+  tookUpWords,
+} from './words.ts'
 
 type Kinds = { [K in Fact['kind']]: Extract<Fact, { kind: K }> }
 type Table = { [K in keyof Kinds]: (fact: Kinds[K]) => string }
@@ -30,9 +45,9 @@ const table: Table = {
   'task.resumed': ({ by }) => `resumed by ${by}`,
   'task.dropped': ({ by }) => `dropped by ${by}`,
   'task.land-asked': ({ by }) => `landing was asked for by ${by}`,
-  'task.approved': ({ commit, what, by }) => `${by} approved ${short(commit)} (${what})`,
-  'task.held': ({ reason, detail }) => `held (${reason}): ${detail}`,
-  'task.released': ({ reason }) => `released: ${reason}`,
+  'task.approved': ({ commit, what, by }) => `${by} approved ${approvals[what]}, at ${short(commit)}`,
+  'task.held': ({ detail }) => `held: ${detail}`,
+  'task.released': ({ reason }) => `held no longer (${reasonText(reason)})`,
   'task.noted': ({ text }) => `note: ${text}`,
   'workspace.claimed': ({ path }) => `workspace is being made at ${path}`,
   'workspace.missing': ({ reason }) => `workspace is to be made again: ${reason}`,
@@ -44,8 +59,8 @@ const table: Table = {
     ]
       .filter(Boolean)
       .join('; '),
-  'workspace.failed': ({ step, reason }) => `workspace could not be made: ${step}: ${reason}`,
-  'workspace.stuck': ({ step, reason }) => `workspace is stuck: ${step}: ${reason}`,
+  'workspace.failed': failure => `workspace could not be made: ${failedWhile(failure)}`,
+  'workspace.stuck': failure => `workspace is stuck: ${failedWhile(failure)}`,
   'setup.started': ({ command }) => `setup '${command}' started`,
   'setup.exited': ({ command, ms, ...end }) => `setup '${command}' ${exit(end)} after ${duration(ms)}`,
   'run.claimed': ({ engine, attempt, account }) =>
@@ -56,9 +71,9 @@ const table: Table = {
   'run.limited': ({ text, until }) =>
     noted(`usage limit${until === null ? '' : ` until ${iso(until)}`}`, text),
   'run.signed-out': ({ text }) => noted('signed out', text),
-  'run.ending': ({ why }) => `agent is being ended (${why})`,
+  'run.ending': ({ why }) => `agent is being ended: ${endWhys[why]}`,
   'run.exited': fact => `agent ${exit(fact)}: ${runEnd(fact.end)}`,
-  'run.lost': ({ reason }) => `agent lost: ${reason}`,
+  'run.lost': ({ reason }) => `agent lost: ${reasonText(reason)}`,
   'run.collected': ({ outcome }) => outcomeOf(outcome),
   'usage.counted': ({ usage }) =>
     `usage: $${usage.usd.toFixed(4)}, ${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
@@ -69,7 +84,8 @@ const table: Table = {
   'account.signed-out': ({ engine, account, evidence }) =>
     noted(`${of(engine, account)} is signed out`, evidence),
   'account.signed-in': ({ engine, account, by }) => `${of(engine, account)} is signed in, says ${by}`,
-  'gate.started': ({ gate, where, commit }) => `gate '${gate}' started on ${short(commit)} (${where})`,
+  'gate.started': ({ gate, where, commit }) =>
+    `gate '${gate}' started on ${short(commit)}, ${gatePlaces[where]}`,
   'gate.exited': ({ gate, ms, reason, ...end }) =>
     `gate '${gate}' ${reason ?? (end.code === 0 ? 'passed' : exit(end))} after ${duration(ms)}`,
   'task.ready': ({ commit, gates }) =>
@@ -78,7 +94,8 @@ const table: Table = {
   'task.withdrawn': ({ commit, reason }) => `${short(commit)} is withdrawn: ${reason}`,
   'landing.claimed': ({ commit, target }) => `landing ${short(commit)} on ${target || 'the target'}`,
   'landing.tested': ({ merge, tip }) => `merge ${short(merge)} with ${short(tip)} passed`,
-  'landing.landed': ({ merge, target, rule }) => `landed on ${target} as ${short(merge)} (${rule})`,
+  'landing.landed': ({ merge, target, rule }) =>
+    `landed on ${target} as ${short(merge)} (${landedRules[rule] ?? rule})`,
   'landing.failed': ({ failure }) => landingOf(failure),
   'teardown.asked': ({ mode }) => `removal asked by ${mode.by}`,
   'teardown.refused': ({ reason }) => `removal refused: ${reason}`,
@@ -93,7 +110,7 @@ const table: Table = {
   'branch.kept': ({ branch, reason }) => `branch ${branch} kept: ${reason}`,
   'workspace.removed': ({ named }) =>
     `workspace removed${named.length > 0 ? `; still there: ${list(named.map(holder))}` : ''}`,
-  'attention.raised': ({ what, reason }) => `needs a person (${what}): ${reason}`,
+  'attention.raised': ({ reason }) => `needs a person: ${reason}`,
   'attention.cleared': ({ item }) => `${item} is cleared`,
   'attention.answered': ({ item, answer, by }) => `${by} answered ${item}: ${answer}`,
   'tool.called': ({ tool, paths, command, ok }) =>
@@ -162,10 +179,10 @@ function runEnd(end: RunEnd): string {
   switch (end.is) {
     case 'ended':
       return end.denied.length > 0 ? `done; denied: ${end.denied.join(', ')}` : 'done'
-    case 'failed':
-      return end.evidence === '' || end.reason.includes(end.evidence)
-        ? end.reason
-        : `${end.reason} (${end.evidence})`
+    case 'failed': {
+      const reason = reasonText(end.reason)
+      return end.evidence === '' || reason.includes(end.evidence) ? reason : `${reason} (${end.evidence})`
+    }
     case 'limited':
       return noted('usage limit', end.evidence)
     case 'signed-out':
@@ -189,15 +206,15 @@ function outcomeOf(outcome: Outcome): string {
     case 'astray':
       return `it left HEAD at ${short(outcome.commit)}, ${outcome.on === null ? 'detached' : `on '${outcome.on}'`}`
     case 'failed':
-      return `it failed: ${outcome.reason}`
+      return `it failed: ${reasonText(outcome.reason)}`
     case 'limited':
       return noted('it was cut off by a usage limit', outcome.evidence)
     case 'signed-out':
       return noted('it was signed out', outcome.evidence)
     case 'stopped':
-      return `it was ended (${outcome.why})`
+      return `it was ended: ${endWhys[outcome.why]}`
     case 'unknown':
-      return `what it left could not be found out: ${outcome.step}: ${outcome.reason}`
+      return `what it left could not be found out: ${failedWhile(outcome)}`
   }
 }
 
@@ -224,6 +241,6 @@ function landingOf(failure: Landing): string {
         ? `its branch is gone; it was at ${short(failure.expected)}`
         : `its branch was moved from ${short(failure.expected)} to ${short(failure.found)}`
     case 'failed':
-      return `landing could not be done: ${failure.step}: ${failure.reason}`
+      return `landing could not be done: ${failedWhile(failure)}`
   }
 }

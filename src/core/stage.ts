@@ -9,7 +9,7 @@ import { type Failing, type Next, nextOf } from './recover.ts'
 import { type Run, isAlive } from './run.ts'
 import { type Task, isBare, isGone, latestRun } from './task.ts'
 import { type Removal, type Workspace, landingRemoval, plainRemoval } from './workspace.ts'
-import { type Evidence } from './words.ts'
+import { type Evidence, failedWhile } from './words.ts'
 
 export type Stage =
   | { is: 'gone'; as: 'landed' | 'dropped' }
@@ -80,7 +80,7 @@ function workspaceStage(fleet: Fleet, task: Task): Stage {
     return {
       is: 'failed',
       code: 'create-failed',
-      sentence: `${workspace.step}: ${workspace.reason}`,
+      sentence: failedWhile(workspace),
       evidence: holdersOf(workspace),
     }
   }
@@ -94,7 +94,7 @@ function failedWorkspace(workspace: Workspace & { phase: 'failed' }): Stage {
   const code = workspace.step.startsWith('setup') ? 'setup-failed' : 'create-failed'
   const evidence = workspace.tail.slice(-20).map(text => ({ kind: 'output', text }))
   const hint = workspace.hint === undefined ? {} : { hint: workspace.hint }
-  return { is: 'failed', code, sentence: `${workspace.step}: ${workspace.reason}`, evidence, ...hint }
+  return { is: 'failed', code, sentence: failedWhile(workspace), evidence, ...hint }
 }
 
 const holdersOf = (workspace: Workspace & { phase: 'stuck' }): Evidence[] =>

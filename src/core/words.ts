@@ -1,6 +1,9 @@
 // Small parts of what is said to people.
 
-import { type TeardownStep } from './event.ts'
+import { type ReasonCode, reasonCodes } from './api.ts'
+import { type EndWhy } from './effect.ts'
+import { type Approval, type TeardownStep } from './event.ts'
+import { neverStarted } from './run.ts'
 
 /** What a statement rests on: of which kind, and the text itself. */
 export type Evidence = { kind: string; text: string }
@@ -37,19 +40,101 @@ export const removalDone: { [step in TeardownStep]: string } = {
   release: 'removal: ports, temporary folders and home are given back',
 }
 
-/** What a removal was doing when it stopped. */
-export const removalDoing: { [step: string]: string } = {
-  refuse: 'looking for what would be lost',
-  cancel: 'cancelling setup and gates',
-  quit: 'asking the agent to stop',
-  kill: 'ending its processes',
-  save: 'saving what would be lost',
-  aside: 'moving the directory out of the way',
-  unregister: "taking it out of git's list of worktrees",
-  delete: 'deleting its files',
-  branch: 'deleting its branch',
-  release: 'giving back ports, temporary folders and home',
-} satisfies { [step in TeardownStep]: string }
+/** What was being done when something did not go on, by the step that a fact names. */
+const steps: { [step: string]: string } = {
+  ...({
+    refuse: 'looking for what would be lost',
+    cancel: 'cancelling setup and gates',
+    quit: 'asking the agent to stop',
+    kill: 'ending its processes',
+    save: 'saving what would be lost',
+    aside: 'moving the directory out of the way',
+    unregister: "taking it out of git's list of worktrees",
+    delete: 'deleting its files',
+    branch: 'seeing to its branch',
+    release: 'giving back ports, temporary folders and home',
+  } satisfies { [step in TeardownStep]: string }),
+  ask: 'asking git',
+  base: 'finding where it begins',
+  bug: 'doing what nobody foresaw',
+  changes: 'counting its changes',
+  checkout: 'checking out its files',
+  clear: 'clearing the place of the merge',
+  collect: 'looking at what its agent left',
+  commit: 'committing',
+  conflict: 'merging what it waited for',
+  copy: 'copying its records aside',
+  create: 'making its worktree',
+  files: 'making its files',
+  find: 'looking for it',
+  gates: 'running its gates',
+  home: 'making its home',
+  integrate: 'merging it with the target',
+  land: 'moving the target',
+  list: "reading git's list of worktrees",
+  merge: 'merging it with the target',
+  mode: 'landing',
+  move: 'moving the target',
+  path: 'looking at its place',
+  push: 'pushing the target',
+  register: 'making its worktree',
+  room: 'copying its records aside',
+  remove: "taking it out of git's list of worktrees",
+  reset: 'taking back what was restored',
+  rollback: 'taking back what was made',
+  setup: 'running its setup',
+  snapshot: 'saving its files',
+  status: 'reading its worktree',
+  survey: 'looking for what there is to save',
+  target: 'reading the target',
+  unpack: 'unpacking its files',
+  verify: 'checking what was done',
+}
+
+/** `deleting its files`, for what stopped while it was being done. */
+export const doing = (step: string): string => (Object.hasOwn(steps, step) ? steps[step]! : step)
+
+/** `while deleting its files: device busy`. */
+export const failedWhile = ({ step, reason }: { step: string; reason: string }): string =>
+  `while ${doing(step)}: ${reason}`
+
+/** Why an agent was ended. */
+export const endWhys: { [why in EndWhy]: string } = {
+  stopped: 'it was to be stopped',
+  timeout: 'its time was up',
+  budget: 'it was over its budget',
+  interrupted: 'the call that started it was interrupted',
+  removal: 'its task is to be removed',
+}
+
+/** What a person let pass. */
+export const approvals: { [what in Approval]: string } = {
+  'uncommitted-work': 'what Berth committed of it',
+  protected: 'what it changes of the protected paths',
+  withheld: 'what is left out of it',
+  'no-work': 'that it changes nothing',
+  astray: 'that its branch takes it up',
+}
+
+/** Where a gate ran. */
+export const gatePlaces: { [where in 'workspace' | 'integration' | 'target']: string } = {
+  workspace: 'in its workspace',
+  integration: 'on the merge with the target',
+  target: 'on the target alone',
+}
+
+/** How what has landed came into the target. */
+export const landedRules: { [rule: string]: string } = {
+  merged: 'merged',
+  pushed: 'pushed',
+  contained: 'it was there already',
+}
+
+/** A reason that may be a code, as people read it. */
+export function reasonText(reason: string): string {
+  if (reason === neverStarted) return 'it was never started'
+  return Object.hasOwn(reasonCodes, reason) ? reasonCodes[reason as ReasonCode] : reason
+}
 
 /** Empty for none. */
 export const stashWords = (count: number): string =>

@@ -3,6 +3,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Fact, type Loss, type TaskName } from '../core/event.ts'
+import { failedWhile } from '../core/words.ts'
 import { tipOf } from '../git/branch.ts'
 import { git, inDirectory, reasonOf as gitReason } from '../git/git.ts'
 import { type Merged, mergedness } from '../git/merged.ts'
@@ -112,7 +113,7 @@ export async function saveInventory(
       return {
         is: 'failed',
         code: 'failed',
-        reason: `the work could not be saved: ${saved.reason} (${saved.step})`,
+        reason: `the work could not be saved: ${failedWhile(saved)}`,
       }
     case 'saved': {
       const { ref, commit, archive } = saved

@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { BerthError } from '../core/errors.ts'
 import { type TaskName } from '../core/event.ts'
+import { failedWhile } from '../core/words.ts'
 import { clearHalfMade, inspectHalfMade } from '../git/half.ts'
 import { failure, git, inDirectory, type Git } from '../git/git.ts'
 import { mergeInto } from '../git/integrate.ts'
@@ -261,7 +262,7 @@ export async function mergeCommits(
         const reason = `the commits of '${names.join("', '")}' and '${task}' conflict in ${merged.paths.join(', ')}`
         return { is: 'conflict', reason }
       }
-      if (merged.is === 'failed') return { is: 'failed', reason: `${merged.reason} (${merged.step})` }
+      if (merged.is === 'failed') return { is: 'failed', reason: failedWhile(merged) }
       if (merged.is === 'merged') tip = merged.commit
       names.push(task)
     }

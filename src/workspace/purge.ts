@@ -3,6 +3,7 @@
 import { lstat, readdir, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type BranchFate, type Fact, type TaskName, type TeardownMode } from '../core/event.ts'
+import { failedWhile } from '../core/words.ts'
 import { deleteBranch } from '../git/branch.ts'
 import { type Git, git, ok, reasonOf as gitReason } from '../git/git.ts'
 import { entryDirOf, listWorktrees, type WorktreeEntry } from '../git/list.ts'
@@ -168,7 +169,7 @@ async function takeDown(input: TeardownInput, voice: Voice): Promise<Ending> {
     if (fact.kind === 'branch.deleted') ending.branch = { ...fact, is: 'goes' }
     if (fact.kind === 'branch.kept') ending.branch = { ...fact, is: 'kept' }
     if (fact.kind === 'teardown.refused') ending.kept = fact.reason
-    if (fact.kind === 'workspace.stuck') ending.kept = `${fact.step}: ${fact.reason}`
+    if (fact.kind === 'workspace.stuck') ending.kept = failedWhile(fact)
   }
   for (const fact of await teardown(input, { ...voice, onFact: hear })) await hear(fact)
   return ending

@@ -358,7 +358,7 @@ test('a setup that failed is an item; another try makes the workspace again', ()
   })
   expect(only(story)).toMatchObject({
     id: 'setup:one',
-    reason: "setup: 'npm ci' exited with 1",
+    reason: "while running its setup: 'npm ci' exited with 1",
     evidence: [{ kind: 'output', text: 'ERR' }],
   })
   expect(status(story)).toEqual(['failed', 'setup-failed', null])

@@ -1,8 +1,13 @@
 // The timeline's forms, and that no agent's text leaves its place in them.
 
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Event } from '../../src/core/event.ts'
+import { type Event, type Fact } from '../../src/core/event.ts'
+import { noUsage } from '../../src/core/outcome.ts'
+import { sentenceOf } from '../../src/core/sentence.ts'
 import {
   escapeMarkdown,
   fenced,
@@ -12,9 +17,11 @@ import {
   oneLine,
   textLine,
 } from '../../src/core/timeline.ts'
+import { doing } from '../../src/core/words.ts'
 import { play } from './fleets.ts'
 import { of, red, runId, started, submit, told, workspace } from './told.ts'
 
+const src = fileURLToPath(new URL('../../src', import.meta.url))
 const story = told(submit(), ...workspace(), ...started())
 const lineOf = (event: Event): string => textLine(event, namesOf(story.fleet, event))
 const said = (text: string): Event => ({
@@ -91,6 +98,52 @@ test('Markdown: output is in a block that its own backticks do not end', () => {
   expect(markdownEntry(event, namesOf(story.fleet, event))).toBe(
     `- \`${new Date(event.at).toISOString()}\` #${event.seq} **one** gate 'test' exited with 1 after 5ms\n\n  \`\`\`text\n  not ok 1\n  expected 2\n  \`\`\`\n`,
   )
+})
+
+test('codes that facts carry are said in words', () => {
+  const run = { run: runId('one', 1), ...of('one') }
+  const failed = { is: 'failed', reason: 'engine-missing', evidence: '', transient: false } as const
+  const facts: Fact[] = [
+    { kind: 'run.lost', reason: 'never-started', ...run },
+    { kind: 'run.lost', reason: 'host-restarted', ...run },
+    { kind: 'run.ending', why: 'removal', ...run },
+    { kind: 'run.exited', code: null, signal: null, usage: noUsage, end: failed, ...run },
+    { kind: 'run.collected', outcome: { ...failed, escaped: [] }, ...run },
+    { kind: 'run.collected', outcome: { is: 'unknown', step: 'changes', reason: 'x' }, ...run },
+    { kind: 'task.held', reason: 'disk', detail: 'there is no room', ...of('one') },
+    { kind: 'task.approved', commit: 'c1', what: 'no-work', by: 'person', ...of('one') },
+    { kind: 'workspace.stuck', step: 'delete', reason: 'x', holders: [], ...of('one') },
+    { kind: 'landing.landed', commit: 'c1', target: 'main', merge: 'm1', rule: 'contained', ...of('one') },
+    { kind: 'gate.started', gate: 'test', commit: 'c1', where: 'integration', ...of('one') },
+  ]
+  expect(facts.map(sentenceOf)).toEqual([
+    'agent lost: it was never started',
+    'agent lost: the machine was restarted',
+    'agent is being ended: its task is to be removed',
+    'agent ended, its exit code unknown: the engine is not installed',
+    'it failed: the engine is not installed',
+    'what it left could not be found out: while counting its changes: x',
+    'held: there is no room',
+    'person approved that it changes nothing, at c1',
+    'workspace is stuck: while deleting its files: x',
+    'landed on main as m1 (it was there already)',
+    "gate 'test' started on c1, on the merge with the target",
+  ])
+})
+
+test('every step that a fact can name is said in words', async () => {
+  const named = new Set<string>()
+  for (const folder of ['core', 'git', 'workspace', 'daemon', 'daemon/perform'])
+    for (const name of await readdir(join(src, folder)))
+      if (name.endsWith('.ts'))
+        for (const [, step] of (await readFile(join(src, folder, name), 'utf8')).matchAll(
+          /(?:\bstep: |StepError\(|stepFailure\(|guarded\(input, |(?:failed|stuck)\(input, )'([a-z]+)'/g,
+        ))
+          named.add(step!)
+  // These are never a reason by themselves: the workspace is made again.
+  for (const quiet of ['held', 'missing']) named.delete(quiet)
+  expect(named.size).toBeGreaterThan(25)
+  expect([...named].filter(step => doing(step) === step)).toEqual([])
 })
 
 test('every fact of a long story has a sentence', async () => {

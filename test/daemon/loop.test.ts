@@ -163,7 +163,11 @@ test('an effect that throws costs its task, not the fleet', async () => {
     submit('two'),
   ])
   await loop.idle()
-  expect(status(loop)).toMatchObject({ status: 'failed', reasonCode: 'create-failed', reason: 'bug: a bug' })
+  expect(status(loop)).toMatchObject({
+    status: 'failed',
+    reasonCode: 'create-failed',
+    reason: 'while doing what nobody foresaw: a bug',
+  })
   expect(loop.fleet().tasks.get('p/two')?.workspace?.phase).toBe('ready')
   expect(bugs).toEqual([])
 })

@@ -1,7 +1,7 @@
 // `berth ls`: every task on one line, with its status and the reason for it.
 
 import { type TaskView } from '../../core/api.ts'
-import { beingRemoved } from '../../core/words.ts'
+import { beingRemoved, doing } from '../../core/words.ts'
 import { age } from '../../core/quantity.ts'
 import { table, visible } from '../columns.ts'
 import { type Command, type Io, repoOf, withClient } from '../io.ts'
@@ -50,7 +50,7 @@ function printTasks(io: Io, tasks: TaskView[]): void {
 
 /** The reason; a removal that did not come to its end is more urgent. */
 function reasonOf(task: TaskView): string {
-  if (task.removal?.reason === beingRemoved) return `${beingRemoved} (${task.removal.step})`
-  if (task.removal) return `removal stopped at '${task.removal.step}': ${task.removal.reason}`
+  if (task.removal?.reason === beingRemoved) return `${beingRemoved}: ${doing(task.removal.step)}`
+  if (task.removal) return `its removal stopped while ${doing(task.removal.step)}: ${task.removal.reason}`
   return reasonWords(task)
 }

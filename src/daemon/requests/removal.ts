@@ -6,6 +6,7 @@ import { type Left, type RemovalAnswer, type Requests } from '../../core/api.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type Event, type Fact } from '../../core/event.ts'
 import { isBare, isGone, keyOf, liveRun, type Task } from '../../core/task.ts'
+import { failedWhile } from '../../core/words.ts'
 import { inDirectory } from '../../git/git.ts'
 import { restoreSaved } from '../../git/restore.ts'
 import { removeSaved } from '../../git/saved.ts'
@@ -185,7 +186,7 @@ export async function restoreWork(
       `it conflicts in ${done.paths.join(', ')}`,
       `berth restore ${params.id} --to BRANCH`,
     )
-  if (done.is === 'failed') throw new BerthError('failed', `${done.step}: ${done.reason}`)
+  if (done.is === 'failed') throw new BerthError('failed', failedWhile(done))
   shell.loop.record([
     { kind: 'work.restored', id: params.id, to: done.to, project: project.id, task: task.name },
   ])
