@@ -54,6 +54,8 @@ export type Daemon = {
   finish(limitMs: number): Promise<void>
   /** Ends the loop and lets go of everything; runs live on. */
   end(reason: string): Promise<void>
+  /** Somebody asked it to end, which a call that hosts it leaves at that. */
+  isEnding(): boolean
   ended: Promise<void>
 }
 
@@ -138,6 +140,7 @@ async function begin(input: DaemonInput, held: Held): Promise<Daemon> {
     isKept: () => kept,
     finish: limitMs => finish(shell, limitMs),
     end,
+    isEnding: () => ending !== undefined,
     ended: over,
   }
 }
@@ -232,7 +235,7 @@ async function endAll(
   { lock, store, paths }: Held,
   { server, closing, reason }: { server: Server; closing: AbortController; reason: string },
 ): Promise<void> {
-  closing.abort()
+  closing.abort(reason)
   rmSync(paths.daemon, { force: true })
   await shell.loop.stop({ reason, limitMs: stopMs })
   shell.watch.close()

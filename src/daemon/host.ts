@@ -49,6 +49,10 @@ async function close(
   leave: () => void,
 ): Promise<{ moved: boolean }> {
   leave()
+  if (daemon.isEnding()) {
+    await daemon.ended
+    return { moved: false }
+  }
   if (daemon.admission() === 'closed') await daemon.finish(finishMs)
   if (!daemon.isBusy() && !daemon.isKept()) {
     await daemon.end('done')

@@ -15,7 +15,7 @@ import {
   retryTasks,
   stopTasks,
 } from './requests/control.ts'
-import { follow } from './requests/follow.ts'
+import { byPerson, follow } from './requests/follow.ts'
 import { ask, report } from './requests/inside.ts'
 import {
   purgeProject,
@@ -175,6 +175,6 @@ async function stopDaemon(
   lifetime: Lifetime,
 ): Promise<object> {
   if (stopRuns) await lifetime.stopRuns()
-  lifetime.end('stopped')
+  lifetime.end(byPerson)
   return {}
 }

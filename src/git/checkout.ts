@@ -1,6 +1,7 @@
 // Filling a new worktree: the files, what is said about them, and the repository's own post-checkout hook.
 
 import { access, readFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type BerthError } from '../core/errors.ts'
 import { filterError, filtersNamed, missingFilters, type Settings } from './config.ts'
@@ -14,14 +15,20 @@ const hookTextLimit = 2_000
 /** Below this many files parallel checkout costs more than it gives. */
 const parallelFrom = 2_000
 
+/**
+ * How many processes of git write the files of a big tree. Worktrees are made side by side, so each gets its share of
+ * the cores; with one or two cores a second process costs more than it gives (docs/performance.md).
+ */
+export const workersOf = (cores: number): number => Math.min(4, Math.max(1, Math.floor(cores / 2)))
+
 /** Writes index and files of HEAD. Outside the repository lock: it touches nothing but this worktree. */
-export async function fillWorktree(
-  at: Git,
-  { workers, signal }: { workers: number; signal?: AbortSignal | undefined },
-): Promise<GitResult> {
+export async function fillWorktree(at: Git, signal: AbortSignal | undefined): Promise<GitResult> {
   return git(at, ['reset', '--hard', '--quiet', '--no-recurse-submodules'], {
     timeoutMs: checkoutMs,
-    config: [`checkout.workers=${workers}`, `checkout.thresholdForParallelism=${parallelFrom}`],
+    config: [
+      `checkout.workers=${workersOf(availableParallelism())}`,
+      `checkout.thresholdForParallelism=${parallelFrom}`,
+    ],
     ...(signal ? { signal } : {}),
   })
 }

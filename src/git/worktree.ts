@@ -32,8 +32,6 @@ export type AddRequest = {
   marker?: string
   /** Waits this long for a lock of a foreign program. Default 10 s. */
   lockMs?: number
-  /** Parallel checkout for big trees. Default 4. */
-  workers?: number
   signal?: AbortSignal
 }
 
@@ -303,7 +301,7 @@ type Filling = { request: AddRequest; settings: Settings; entryDir: string; head
 /** Files, hook, and the proof that all is there. Returns what a person should know. */
 async function fill(repo: Repository, { request, settings, entryDir, head }: Filling): Promise<string[]> {
   const at = inDirectory(repo, request.path)
-  const result = await fillWorktree(at, { workers: request.workers ?? 4, signal: request.signal })
+  const result = await fillWorktree(at, request.signal)
   if (result.code !== 0) throw fillFailure(at, result)
   const warning = await runPostCheckout(at, { settings, commit: head, signal: request.signal })
   await verify(repo, { request, entryDir, head })

@@ -1,5 +1,6 @@
 // `berth run` in the foreground: consent on a terminal, going on with what is open, and the ways of leaving it.
 
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -161,6 +162,34 @@ test('detached, it returns at once, and the daemon works on', async () => {
   ])
   expect(ran).toEqual({ code: 0, out: 'bg\n', err: "in the background: see 'berth ls'\n" })
   await until('it to be ready', async () => (await world.task(repo, 'bg')).status === 'ready')
+})
+
+test('the daemon that was stopped has ended when that is said, and so has the loop of a foreground call', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  for (let time = 0; time < 3; time++) {
+    expect(await world.berth(['daemon', 'start'])).toMatchObject({ code: 0 })
+    expect(await world.berth(['daemon', 'stop'])).toMatchObject({ code: 0 })
+    expect(processesIn(world.dir)).toEqual([])
+  }
+  const sign = join(world.dir, 'on')
+  const { ended } = world.start([
+    'run',
+    '--no-detach',
+    '--name',
+    't',
+    '--repo',
+    repo,
+    '--command',
+    `touch ${sign}; sleep 60`,
+    'x',
+  ])
+  await until('the agent to work', () => existsSync(sign))
+  const { out } = await world.berth(['daemon', 'stop'])
+  expect(out).toMatch(/^the daemon has stopped \(process \d+\); 1 agent works on without it$/m)
+  expect(await world.berth(['daemon', 'status'])).toMatchObject({ code: 4 })
+  expect(await ended).toMatchObject({ code: 4 })
+  expect(await world.berth(['stop', 't', '--repo', repo])).toMatchObject({ code: 0 })
 })
 
 test('with --no-detach a run that waits for an answer is stopped at the end', async () => {

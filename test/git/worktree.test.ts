@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Repository } from '../../src/git/open.ts'
+import { workersOf } from '../../src/git/checkout.ts'
 import { type AddRequest, addWorktree } from '../../src/git/worktree.ts'
 import { makeWorld, type World } from '../fixtures/repository.ts'
 
@@ -388,3 +389,13 @@ esac
 exec git "$@"
 `
 }
+
+test.each([
+  [1, 1],
+  [2, 1],
+  [4, 2],
+  [8, 4],
+  [64, 4],
+])('with %i cores %i processes write the files of a big tree', (cores, workers) => {
+  expect(workersOf(cores)).toBe(workers)
+})

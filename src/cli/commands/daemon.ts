@@ -1,11 +1,16 @@
 // `berth daemon`: start, stop, status, and a service of the user that starts it after a reboot.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type DaemonStatus } from '../../core/api.ts'
 import { BerthError, exitCodeOf } from '../../core/errors.ts'
 import { age } from '../../core/quantity.ts'
 import { type Command, type Io, withClient } from '../io.ts'
 import { ask } from '../running.ts'
 import { wordOf } from '../usage.ts'
+
+/** What is under way when a daemon ends gets 5 s to stop, see `stopMs` in daemon/daemon.ts. */
+const endMs = 15_000
+const stepMs = 5
 
 const actions = ['start', 'stop', 'status', 'install'] as const
 
@@ -54,6 +59,7 @@ async function start(io: Io, json: boolean): Promise<number> {
 
 async function stop(io: Io, { json, stopRuns }: { json?: boolean; stopRuns?: boolean }): Promise<number> {
   const running = await ask(io, channel => channel.request('stopDaemon', { stopRuns: stopRuns ?? false }))
+  if (running) await untilEnded(io, running)
   const alive =
     running && !stopRuns && running.alive > 0
       ? `; ${running.alive} ${running.alive === 1 ? 'agent works' : 'agents work'} on without it`
@@ -65,6 +71,20 @@ async function stop(io: Io, { json, stopRuns }: { json?: boolean; stopRuns?: boo
     running ? `the daemon has stopped (process ${running.pid})${alive}` : 'no daemon was running',
   )
   return 0
+}
+
+/** A background daemon is its process; one that a `berth run` hosts has ended when it lets go of the state. */
+async function untilEnded(io: Io, { pid, foreground }: DaemonStatus): Promise<void> {
+  const { platform } = await import('../../platform/platform.ts')
+  const { stateDirOf, statePaths } = await import('../../store/paths.ts')
+  const { lockHolder } = await import('../../store/lock.ts')
+  const { lock } = statePaths(stateDirOf(io.env, platform))
+  const itself = platform.identity(pid)
+  const gone = (): boolean => itself === undefined || platform.identity(pid) !== itself
+  const ended = foreground ? () => lockHolder(lock)?.pid !== pid : gone
+  for (const until = platform.monotonicMs() + endMs; !ended(); await sleep(stepMs))
+    if (platform.monotonicMs() > until)
+      throw new BerthError('failed', `the daemon (process ${pid}) has not ended yet`, 'berth daemon status')
 }
 
 async function status(io: Io, json: boolean): Promise<number> {

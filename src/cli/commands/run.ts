@@ -1,5 +1,6 @@
 // `berth run`: submits tasks and works them until each rests.
 
+import { BerthError } from '../../core/errors.ts'
 import { trusts } from '../consent.ts'
 import { listDry } from '../dry.ts'
 import { type Command, type Io, person, repoOf } from '../io.ts'
@@ -27,7 +28,8 @@ export const run: Command<RunOptions> = async (io, { args, options }) => {
     const already = given?.already ?? 0
     return await watch(io, client, { call, repo, names, json: options.json ?? false, already })
   } catch (error) {
-    stop = true
+    // Whoever stopped the loop left the agents at work.
+    stop = !(error instanceof BerthError && error.code === 'daemon-down')
     throw error
   } finally {
     const { moved } = await client.close(stop ? 'stop' : 'move')

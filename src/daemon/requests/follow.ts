@@ -2,12 +2,19 @@
 
 import { type Requests } from '../../core/api.ts'
 import { exitOf, restsFor } from '../../core/exit.ts'
+import { BerthError } from '../../core/errors.ts'
 import { type Event } from '../../core/event.ts'
 import { keyOf, type Task, type TaskKey } from '../../core/task.ts'
 import { type Caller } from '../server.ts'
 import { fleetOf, type Shell } from '../shell.ts'
 
 type Params = Requests['follow']['params']
+
+/** Why a loop ends when a person asked for it: no call that waits for it starts another. */
+export const byPerson = 'stopped'
+
+const stoppedByPerson = (): BerthError =>
+  new BerthError('daemon-down', "the loop was stopped by 'berth daemon stop'; agents work on", 'berth run')
 
 /** Without any filter it goes on until the caller leaves. A caller that is gone gets no answer. */
 export async function follow(
@@ -26,13 +33,16 @@ export async function follow(
   if (params.from !== undefined)
     for (const event of shell.store.read({ from: params.from, to: fleetOf(shell).seq }))
       if (wants(event)) stream(event)
-  return new Promise(resolve => {
+  return new Promise((resolve, reject) => {
     const end = (settle: () => void): void => {
       stop()
       shell.ended.removeEventListener('abort', left)
       settle()
     }
-    const left = (): void => end(() => {})
+    const left = (): void =>
+      end(() => {
+        if (params.call !== undefined && shell.ended.reason === byPerson) reject(stoppedByPerson())
+      })
     const look = (): void => {
       const exit = exitCode(shell, followed())
       if (exit !== undefined) end(() => resolve({ exit }))
