@@ -212,7 +212,7 @@ export function landingQueue(fleet: Fleet, stages: ReadonlyMap<Task, Stage>): Ma
     queues.set(task.project, queue)
   }
   for (const queue of queues.values()) {
-    queue.sort((a, b) => b.spec.priority - a.spec.priority || readySeq(a) - readySeq(b))
+    queue.sort(landingOrder)
   }
   return queues
 }
@@ -221,6 +221,10 @@ export function landingQueue(fleet: Fleet, stages: ReadonlyMap<Task, Stage>): Ma
 export const holdsQueue = (stage: Stage): boolean =>
   stage.is === 'landing' ||
   (stage.is === 'ready' && (stage.block?.code === 'target-red' || stage.block?.code === 'target'))
+
+/** Which of two tasks lands first. */
+export const landingOrder = (a: Task, b: Task): number =>
+  b.spec.priority - a.spec.priority || readySeq(a) - readySeq(b)
 
 const readySeq = (task: Task): number => task.verification?.since.seq ?? 0
 

@@ -61,12 +61,20 @@ export async function updateIndex(
 /** A commit object of a tree; no hook runs, no ref moves. */
 export async function commitTree(
   at: Git,
-  request: { tree: string; parents: readonly string[]; message: string; env: { [name: string]: string } },
+  request: {
+    tree: string
+    parents: readonly string[]
+    message: string
+    env: { [name: string]: string }
+    /** Where it is written instead of the repository. */
+    objects?: string
+  },
 ): Promise<string> {
   const parents = request.parents.flatMap(parent => ['-p', parent])
   return line(at, ['commit-tree', request.tree, ...parents, '-F', '-'], {
     input: request.message,
     env: request.env,
+    ...(request.objects === undefined ? {} : { objects: request.objects }),
   })
 }
 

@@ -3,6 +3,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { foreseeMerges } from '../../src/git/foresee.ts'
 import { type Git, inDirectory } from '../../src/git/git.ts'
 import { mergeInto, type MergeOutcome, type MergeRequest, moveTarget } from '../../src/git/integrate.ts'
 import { type Repository } from '../../src/git/open.ts'
@@ -59,6 +60,30 @@ const merged = async (commit: string): Promise<string> => {
 
 const move = (to: string, from = head('main'), lockMs = 100) =>
   moveTarget(repo, { target: 'main', from, to, lockMs })
+
+test('merges are foreseen one after the other, and nothing of them is written', async () => {
+  const first = branch('first', { 'app.txt': 'first\n' })
+  const second = branch('second', { 'app.txt': 'second\n' })
+  const apart = branch('apart', { 'other.txt': 'apart\n' })
+  const old = branch('old', { 'app.txt': 'old\n' })
+  world.git(dir, 'merge', '-q', '--no-edit', apart)
+  const objects = () => world.git(dir, 'count-objects')
+  const before = objects()
+  const foresee = (...commits: string[]) => foreseeMerges(repo, head('main'), commits)
+  expect(await foresee(first, second, apart, 'f'.repeat(40), head('main^1'))).toMatchObject([
+    { is: 'merges' },
+    { is: 'conflict', paths: ['app.txt'], after: true },
+    { is: 'already' },
+    { is: 'unknown' },
+    { is: 'already' },
+  ])
+  expect(objects()).toBe(before)
+  world.commit(dir, 'theirs', { 'app.txt': 'theirs\n' })
+  expect(await foresee(old, first)).toEqual([
+    { is: 'conflict', paths: ['app.txt'], after: false },
+    { is: 'conflict', paths: ['app.txt'], after: false },
+  ])
+})
 
 test('a merge is a merge commit with both parents, trailers, author and committer', async () => {
   const work = branch('good', { 'new.txt': 'fine\n' })

@@ -13,6 +13,7 @@ import { withdrawals } from '../withdrawn.ts'
 import { knownProject, refreshProject } from './project.ts'
 import { taskNamed } from './views.ts'
 import { until } from './until.ts'
+import { wouldLand } from './would.ts'
 
 const of = (task: Task): { project: string; task: string } => ({ project: task.project, task: task.name })
 
@@ -167,7 +168,7 @@ export async function landTasks(
   const tasks =
     names.length === 0 ? own.filter(ready) : names.map(name => taskNamed(fleetOf(shell), project.id, name))
   for (const task of tasks) requireLandable(shell, task)
-  if (dryRun) return { queued: tasks.map(task => ({ task: task.name, would: wouldText(shell, task) })) }
+  if (dryRun) return { queued: await wouldLand(fleetOf(shell), project, tasks) }
   const fresh = [...(await refreshProject(shell, repo)), ...(await withdrawals(shell, tasks))]
   shell.loop.record([
     ...fresh,
@@ -185,16 +186,6 @@ function requireLandable(shell: Shell, task: Task): void {
   if (is === 'ready' || is === 'landing' || is === 'verifying' || task.landing !== undefined) return
   const { status } = statusOf(fleetOf(shell), task, shell.loop.clock())
   throw new BerthError('refused', `'${task.name}' is ${status}, not ready`, `berth show ${task.name}`)
-}
-
-function wouldText(shell: Shell, task: Task): string {
-  const stage = stageOf(fleetOf(shell), task)
-  if (stage.is === 'ready' && stage.block) return stage.block.sentence
-  const target = task.workspace?.phase === 'ready' ? task.workspace.target : undefined
-  if (isMendable(stage)) return 'verify it as it is now, and land it if its gates pass'
-  if (stage.is === 'verifying') return `land ${stage.commit.slice(0, 10)} when its gates have passed`
-  const commit = task.verification?.commit.slice(0, 10) ?? ''
-  return `land ${commit}${target === undefined ? '' : ` on '${target.replace(/^refs\/heads\//, '')}'`}`
 }
 
 export async function answerItem(
