@@ -16,12 +16,23 @@ export function printItem(io: Io, item: ItemView, gap: boolean): void {
   print.out(`${yellow(item.kind)}${of}  ${dim(`${item.id}, ${age(io.now() - Date.parse(item.since))}`)}`)
   const width = (print.width ?? 110) - 4
   for (const line of wrap(visible(item.question?.text ?? item.reason), width)) print.out(`  ${line}`)
-  const choices = item.question?.choices ?? []
-  const evidence = item.evidence.filter(({ text }) => !choices.includes(text))
-  for (const { text } of evidence.slice(0, evidenceMax)) print.out(`  ${dim(`| ${visible(text)}`)}`)
-  const more = evidence.length - evidenceMax
-  if (more > 0) print.out(`  ${dim(`| and ${more} more: berth inbox --json`)}`)
+  for (const line of evidenceLines(item)) print.out(`  ${dim(`| ${line}`)}`)
+  for (const { kind, text } of item.evidence)
+    if (kind === 'hint') print.out(`  ${dim('hint:')} ${visible(text)}`)
   if (item.blocks.length > 0) print.out(`  holds up: ${item.blocks.join(', ')}`)
   const labels = Math.max(0, ...item.actions.map(action => action.label.length))
   for (const { label, command } of item.actions) print.out(`  ${label.padEnd(labels)}  ${command}`)
+}
+
+/** The first of it; of output the end, which says most. */
+function evidenceLines({ evidence, question }: ItemView): string[] {
+  const choices = question?.choices ?? []
+  const told = evidence.filter(({ kind, text }) => kind !== 'hint' && !choices.includes(text))
+  const output = told.filter(({ kind }) => kind === 'output')
+  const lines = (output.length > 0 ? output : told).map(({ text }) => visible(text))
+  const more = lines.length - evidenceMax
+  if (more <= 0) return lines
+  return output.length > 0
+    ? [`… ${more} before`, ...lines.slice(-evidenceMax)]
+    : [...lines.slice(0, evidenceMax), `and ${more} more: berth inbox --json`]
 }

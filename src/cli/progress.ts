@@ -148,8 +148,10 @@ export function changeOf(event: Event): { phase?: Phase; text?: string } | undef
   if (!known) return undefined
   const working = event.kind === 'run.reported' && event.activity === 'working'
   const passed = event.kind === 'setup.exited' && event.code === 0
+  // What becomes of it is a fact of its own, which says why.
+  const red = event.kind === 'gate.exited' && (event.code !== 0 || event.reason !== undefined)
   const blocked = event.kind === 'run.reported' && event.activity === 'blocked'
   const phase = blocked ? 'waiting' : known.phase
-  const silent = known.quiet || passed || (working && event.note === '')
+  const silent = known.quiet || passed || red || (working && event.note === '')
   return { ...(phase && { phase }), ...(!silent && { text: oneLine(sentenceOf(event)) }) }
 }

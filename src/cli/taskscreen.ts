@@ -1,6 +1,7 @@
 // One task on one screen: what it is, what ran, what passed, what would be lost, what needs a person.
 
 import { type RunView, type ShowView } from '../core/api.ts'
+import { shellWord } from '../core/shellword.ts'
 import { age, duration } from '../core/quantity.ts'
 import { branchRules, count, gatePlaces } from '../core/words.ts'
 import { fit, visible, visibleLines } from './columns.ts'
@@ -71,7 +72,8 @@ function gateLines({ print }: Io, gate: ShowView['gates'][number]): string[] {
   const name = visible(gate.gate)
   if (gate.passed) return [`${green('passed')}  ${name}  ${took}`]
   const head = `${red('failed')}  ${name}  ${visible(gate.reason ?? '')}  ${took}`
-  return [head, ...gate.tail.slice(-10).map(line => `  | ${visible(line)}`)]
+  const tail = gate.tail.slice(-10).map(line => `  | ${visible(line)}`)
+  return [head, ...tail, ...(gate.output === null ? [] : [`  all of it: less ${shellWord(gate.output)}`])]
 }
 
 function runLine(io: Io, run: RunView): string {

@@ -167,6 +167,8 @@ export type ShowView = TaskView & {
     at: string
     where: 'workspace' | 'integration' | 'target'
     tail: string[]
+    /** The file with all of its output, if it failed. */
+    output: string | null
   }[]
   questions: {
     id: string

@@ -270,6 +270,8 @@ export type StateFact =
       /** A missing program, a changed worktree, a time-out: said in words. */
       reason?: string
       tail: string[]
+      /** The file with all of its output, if it failed. */
+      output?: string
     } & OfTask)
   | ({
       kind: 'task.ready'

@@ -4,7 +4,7 @@ import { type ReasonCode } from './api.ts'
 import { type Fleet, policyOf } from './fleet.ts'
 import { type LandingState } from './landing.ts'
 import { type Landing } from './outcome.ts'
-import { type Failing, pauseMs } from './recover.ts'
+import { type Failing, gateEvidence, pauseMs } from './recover.ts'
 import { type Task, type Verification, isApproved } from './task.ts'
 import { type Evidence, failedWhile, list } from './words.ts'
 
@@ -56,7 +56,7 @@ function unlandable(fleet: Fleet, task: Task, { failure, tries }: FailedLanding)
     }
     case 'gate': {
       const sentence = `gate '${failure.gate}' failed on the merge with the target: ${failure.reason}`
-      return { is: 'failed', code: 'gate', sentence, evidence: output(failure.gate, failure.tail) }
+      return { is: 'failed', code: 'gate', sentence, evidence: gateEvidence(task, failure) }
     }
     case 'failed':
       if (tries < triesOf(fleet, task)) return undefined
@@ -68,7 +68,7 @@ function unlandable(fleet: Fleet, task: Task, { failure, tries }: FailedLanding)
 
 function again(fleet: Fleet, task: Task, landing: FailedLanding, ready: Ready): Ready {
   const { failure } = landing
-  const block = blockOf(failure, landing.tries)
+  const block = blockOf(task, failure, landing.tries)
   switch (failure.is) {
     case 'target-moved':
       return landing.tries < triesOf(fleet, task) ? ready : { ...ready, block }
@@ -84,11 +84,11 @@ function again(fleet: Fleet, task: Task, landing: FailedLanding, ready: Ready): 
   }
 }
 
-function blockOf(failure: Landing, tries: number): Block {
+function blockOf(task: Task, failure: Landing, tries: number): Block {
   switch (failure.is) {
     case 'target-red': {
       const sentence = `gate '${failure.gate}' fails on the target itself: ${failure.reason}`
-      return { code: 'target-red', sentence, evidence: output(failure.gate, failure.tail) }
+      return { code: 'target-red', sentence, evidence: gateEvidence(task, failure) }
     }
     case 'target-moved': {
       const sentence = `the target moved during each of ${tries} tries`
@@ -129,8 +129,3 @@ function blockOf(failure: Landing, tries: number): Block {
 
 const pathsOf = (paths: readonly string[]): Evidence[] => paths.map(text => ({ kind: 'path', text }))
 const commits = (ids: readonly string[]): Evidence[] => ids.map(text => ({ kind: 'commit', text }))
-
-const output = (gate: string, tail: readonly string[]): Evidence[] => [
-  { kind: 'gate', text: gate },
-  ...tail.slice(-20).map(text => ({ kind: 'output', text })),
-]

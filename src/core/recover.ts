@@ -5,6 +5,7 @@ import { type EndWhy } from './effect.ts'
 import { type ReasonCode, reasonCodes } from './api.ts'
 import { type Astray, type Outcome } from './outcome.ts'
 import { type Run, hostRestarted, neverStarted } from './run.ts'
+import { shellWord } from './shellword.ts'
 import { type Setback, type Task, isApproved, keepsChanging, latestRun } from './task.ts'
 import { type Evidence, count, failedWhile, list, noted } from './words.ts'
 import { type Workspace } from './workspace.ts'
@@ -114,7 +115,7 @@ function afterRed(
   red: Task['verification'] & { is: 'red' },
 ): Next {
   const sentence = `gate '${red.gate}' failed: ${red.reason}`
-  const evidence = gateEvidence(red)
+  const evidence = gateEvidence(task, red)
   if (red.unknown)
     return { is: 'failed', code: 'unknown', sentence: `gates could not be run: ${red.reason}`, evidence }
   const tries = triesOf(task)
@@ -123,10 +124,18 @@ function afterRed(
   return { is: 'again', code: 'gate', at: red.since.awake + pauseMs(policy, tries, run.id), sentence }
 }
 
-const gateEvidence = ({ gate, tail }: { gate: string; tail: readonly string[] }): Evidence[] => [
-  { kind: 'gate', text: gate },
-  ...tail.slice(-20).map(text => ({ kind: 'output', text })),
-]
+/** Of a gate that failed: its name, the end of its output, and the command that shows all of it. */
+export function gateEvidence(
+  task: Task,
+  { gate, tail }: { gate: string; tail: readonly string[] },
+): Evidence[] {
+  const kept = task.gates.findLast(result => result.gate === gate)?.output
+  return [
+    { kind: 'gate', text: gate },
+    ...tail.slice(-20).map(text => ({ kind: 'output', text })),
+    ...(kept === undefined ? [] : [{ kind: 'hint', text: `less ${shellWord(kept)}` }]),
+  ]
+}
 
 function afterVerdict(task: Task, run: Run, policy: ProjectPolicy, since: number): Next {
   const verdict = verdictOf(run, task)
@@ -249,7 +258,7 @@ function afterNothing(task: Task, run: Run, verdict: Outcome & { is: 'no-work' }
       evidence,
       ...paths,
     }
-  if (task.unmended !== undefined) return { ...afterUnmended(task.unmended), ...paths }
+  if (task.unmended !== undefined) return { ...afterUnmended(task, task.unmended), ...paths }
   const nothing = 'its agent ended without any change'
   const stray = verdict.escaped.map(path => `'${path}'`).join(', ')
   const sentence =
@@ -258,7 +267,7 @@ function afterNothing(task: Task, run: Run, verdict: Outcome & { is: 'no-work' }
 }
 
 // What went wrong before is what a person must know; that the next attempt had no answer to it comes second.
-function afterUnmended(setback: Setback): Failing {
+function afterUnmended(task: Task, setback: Setback): Failing {
   const nothing = 'and the next attempt changed nothing'
   if (setback.is === 'conflict') {
     const evidence = setback.paths.map(text => ({ kind: 'path', text }))
@@ -271,7 +280,7 @@ function afterUnmended(setback: Setback): Failing {
     is: 'failed',
     code: 'gate',
     sentence: `gate '${setback.gate}' failed${where}: ${setback.reason}, ${nothing}`,
-    evidence: gateEvidence(setback),
+    evidence: gateEvidence(task, setback),
   }
 }
 

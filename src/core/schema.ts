@@ -174,6 +174,7 @@ const show = z.object({
       at: time,
       where: z.enum(['workspace', 'integration', 'target']),
       tail: names,
+      output: z.string().nullable().describe('The file with all of its output, if it failed.'),
     }),
   ),
   questions: z.array(

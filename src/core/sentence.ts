@@ -87,7 +87,9 @@ const table: Table = {
   'gate.started': ({ gate, where, commit }) =>
     `gate '${gate}' started on ${short(commit)}, ${gatePlaces[where]}`,
   'gate.exited': ({ gate, ms, reason, ...end }) =>
-    `gate '${gate}' ${reason ?? (end.code === 0 ? 'passed' : exit(end))} after ${duration(ms)}`,
+    end.code === 0 && reason === undefined
+      ? `gate '${gate}' passed after ${duration(ms)}`
+      : `gate '${gate}' failed after ${duration(ms)}: ${reason ?? exit(end)}`,
   'task.ready': ({ commit, gates }) =>
     `ready at ${short(commit)}${gates.length > 0 ? `; passed: ${gates.join(', ')}` : ''}`,
   'task.red': ({ gate, reason }) => `gate '${gate}' failed: ${reason}`,

@@ -45,6 +45,8 @@ export type GateResult = {
   timedOut: boolean
   reason?: string
   tail: string[]
+  /** The file with all of its output. */
+  output?: string
   since: Moment
 }
 
@@ -348,7 +350,7 @@ function savedOf(event: Event & { kind: 'work.saved' }): Saved {
 }
 
 function resultOf(event: Event & { kind: 'gate.exited' }): GateResult {
-  const { gate, commit, where, code, ms, timedOut, reason, tail } = event
+  const { gate, commit, where, code, ms, timedOut, reason, tail, output } = event
   return {
     gate,
     commit,
@@ -359,6 +361,7 @@ function resultOf(event: Event & { kind: 'gate.exited' }): GateResult {
     tail,
     since: momentOf(event),
     ...(reason === undefined ? {} : { reason }),
+    ...(output === undefined ? {} : { output }),
   }
 }
 

@@ -153,7 +153,16 @@ export function showView(fleet: Fleet, task: Task, clock: Clock, seen: SeenMore)
 }
 
 // A gate that ended with 0 may have failed: it left changes, or something of it could not be ended.
-const gateView = ({ gate, code, reason, ms, since, where, tail }: GateResult): ShowView['gates'][number] => ({
+const gateView = ({
+  gate,
+  code,
+  reason,
+  ms,
+  since,
+  where,
+  tail,
+  output,
+}: GateResult): ShowView['gates'][number] => ({
   gate,
   passed: code === 0 && reason === undefined,
   reason: reason ?? (code === 0 ? null : `exit code ${code ?? 'unknown'}`),
@@ -162,6 +171,7 @@ const gateView = ({ gate, code, reason, ms, since, where, tail }: GateResult): S
   at: isoOf(since.at),
   where,
   tail,
+  output: output ?? null,
 })
 
 const concerns = (item: ItemView, task: Task): boolean =>

@@ -127,7 +127,7 @@ async function runGate(
   if (result.cancelled) return { verdict: { is: 'cancelled' }, after }
   const judged = await judge(input, gate, result, { before, after })
   const { code, signal, ms, timedOut, tail } = result
-  const why = judged === undefined ? {} : { reason: judged.reason }
+  const why = judged === undefined ? {} : { reason: judged.reason, output: outFile }
   await voice.onFact({ kind: 'gate.exited', ...of, code, signal, ms, timedOut, tail, ...why })
   if (judged === undefined) return { verdict: { is: 'green', gates: [gate.name] }, after }
   return { verdict: { is: 'red', gate: gate.name, ...judged, tail }, after }

@@ -121,6 +121,7 @@ test('an attempt without any change after a red gate leaves the gate as what a p
       { kind: 'gate', text: 'test' },
       { kind: 'output', text: 'not ok 1' },
       { kind: 'output', text: 'expected 2' },
+      { kind: 'hint', text: "less '/s/a gate.log'" },
     ],
     actions: [{ key: 'retry' }, { key: 'land' }, { key: 'rm' }],
   })
@@ -193,6 +194,7 @@ test('a red gate is an item only when the attempts are used up, with its output'
       { kind: 'gate', text: 'test' },
       { kind: 'output', text: 'not ok 1' },
       { kind: 'output', text: 'expected 2' },
+      { kind: 'hint', text: "less '/s/a gate.log'" },
     ],
   })
   expect(status(story)).toEqual(['failed', 'gate', null])

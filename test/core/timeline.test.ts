@@ -96,7 +96,7 @@ test('Markdown: output is in a block that its own backticks do not end', () => {
   expect(fenced(['a', '````', 'b'])).toBe('`````text\na\n````\nb\n`````')
   const event = told(...story.events, ...red()).events.find(({ kind }) => kind === 'gate.exited')!
   expect(markdownEntry(event, namesOf(story.fleet, event))).toBe(
-    `- \`${new Date(event.at).toISOString()}\` #${event.seq} **one** gate 'test' exited with 1 after 5ms\n\n  \`\`\`text\n  not ok 1\n  expected 2\n  \`\`\`\n`,
+    `- \`${new Date(event.at).toISOString()}\` #${event.seq} **one** gate 'test' failed after 5ms\\: exited with 1\n\n  \`\`\`text\n  not ok 1\n  expected 2\n  \`\`\`\n`,
   )
 })
 

@@ -199,6 +199,7 @@ export const red = (task = 'one', commit = 'c1'): Fact[] => [
     ms: 5,
     timedOut: false,
     tail: ['not ok 1', 'expected 2'],
+    output: '/s/a gate.log',
     ...of(task),
   },
   { kind: 'task.red', commit, gate: 'test', reason: 'exited with 1', ...of(task) },
