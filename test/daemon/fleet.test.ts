@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { makeWorld } from '../fixtures/berth.ts'
 
-test('64 tasks at once all land, with exact refs and registry', { timeout: 300_000 }, async () => {
+test('64 tasks at once all land, with exact refs and registry', { timeout: 600_000 }, async () => {
   const world = makeWorld()
   const repo = world.repository()
   const tasks = Array.from(
