@@ -8,6 +8,7 @@ import { tipOf } from './branch.ts'
 import { isThere } from './checkout.ts'
 import { type Identity } from './commit.ts'
 import {
+  failure,
   type Git,
   git,
   type GitOptions,
@@ -48,43 +49,36 @@ export type MergeOutcome =
 
 /**
  * Merges with a merge commit always, in an integration worktree of Berth's own, which then stands at the result with
- * clean files. What an earlier, cut-off merge left in that worktree is cleared first (case 58); ignored files stay.
+ * clean files, whatever an earlier, cut-off merge left there (case 58). Throws BerthError where git cannot do that.
  */
 export async function mergeInto(integration: Git, request: MergeRequest): Promise<MergeOutcome> {
   const { tip, commit, signal } = request
   const contained = await git(integration, ['merge-base', '--is-ancestor', commit, tip])
   if (contained.code === 0) return { is: 'already' }
   if (contained.code !== 1) return { is: 'failed', step: 'ask', reason: reasonOf(contained) }
-  const ready = await standAt(integration, tip, signal)
-  if (ready !== undefined) return { is: 'failed', step: 'clear', reason: ready }
   const merged = await mergeTrees(integration, tip, commit, signal ? { signal } : {})
   if (merged.is === 'conflict') return merged
   if (merged.is === 'failed') return { is: 'failed', step: 'merge', reason: merged.reason }
   const made = await commitMerge(integration, request, merged.tree)
   if (made.is === 'failed') return made
-  const stands = await standAt(integration, made.commit, signal)
-  return stands === undefined ? made : { is: 'failed', step: 'checkout', reason: stands }
+  await standAt(integration, made.commit, signal)
+  return made
 }
 
 /**
- * Brings a worktree of Berth's own to a commit: HEAD detached there, no operation, no changes, nothing untracked.
- * Never for a worktree that anybody works in. Returns why not, if not.
+ * Brings a worktree of Berth's own to a commit: HEAD detached there, no operation, no changes, nothing untracked; ignored
+ * files stay. Never for a worktree that anybody works in. Throws BerthError (`git-failed`, `git-busy`, `timeout`).
  */
-export async function standAt(
-  integration: Git,
-  commit: string,
-  signal?: AbortSignal,
-): Promise<string | undefined> {
+export async function standAt(integration: Git, commit: string, signal?: AbortSignal): Promise<void> {
   const options = { timeoutMs: 30 * 60_000, lockMs: lockWaitMs, ...(signal ? { signal } : {}) }
   const commands = [
     ['checkout', '--detach', '--force', '--quiet', '--no-recurse-submodules', commit],
-    ['clean', '-f', '-d', '--quiet'],
+    ['clean', '-ffd', '--quiet'],
   ]
   for (const args of commands) {
     const result = await overDeadLock(integration, args, options)
-    if (result.code !== 0) return reasonOf(result)
+    if (result.code !== 0) throw failure(integration, args, result)
   }
-  return undefined
 }
 
 export type MoveRequest = {

@@ -6,13 +6,13 @@ import { type Fact, type RunId, type TaskName } from '../core/event.ts'
 import { type Landing } from '../core/outcome.ts'
 import { tipOf } from '../git/branch.ts'
 import { git, type Git, ok } from '../git/git.ts'
-import { mergeInto, moveTarget } from '../git/integrate.ts'
+import { mergeInto, moveTarget, standAt } from '../git/integrate.ts'
 import { splitNul } from '../git/path.ts'
 import { pushTarget } from '../git/remote.ts'
 import { resolveBase, targetMove } from '../git/target.ts'
 import { identityOf } from './environment.ts'
 import { type GatesInput, type GateVerdict, runGates } from './gates.ts'
-import { furnishMergespace, inTurn, openMergespace, remember, remembered, standAt } from './mergespace.ts'
+import { furnishMergespace, inTurn, openMergespace, remember, remembered } from './mergespace.ts'
 import { type Place } from './place.ts'
 import { reasonOf, shortName, type Site, targetRef, type Voice } from './site.ts'
 
@@ -123,7 +123,6 @@ async function build(input: LandingInput, voice: Voice): Promise<Fact[]> {
   const tips = await tipsOf(input, voice)
   if (tips.is === 'failed') return [failed(input, tips.failure)]
   const at = await openMergespace(input, tips.onto, voice.signal)
-  await standAt(at, tips.onto)
   const merged = await mergeInto(at, {
     tip: tips.onto,
     commit,
@@ -247,7 +246,7 @@ async function verdictOnTarget(
     each => each.commit === onto && each.gate === lineOf(gate),
   )
   if (known !== undefined) return known.red
-  await standAt(at, onto)
+  await standAt(at, onto, voice.signal)
   const verdict: GateVerdict = await runGates(
     {
       ...input,

@@ -6,7 +6,7 @@ import { BerthError } from '../core/errors.ts'
 import { type TaskName } from '../core/event.ts'
 import { failedWhile } from '../core/words.ts'
 import { clearHalfMade, inspectHalfMade } from '../git/half.ts'
-import { failure, git, inDirectory, type Git } from '../git/git.ts'
+import { git, inDirectory, type Git } from '../git/git.ts'
 import { mergeInto } from '../git/integrate.ts'
 import { entryDirOf } from '../git/list.ts'
 import { addWorktree } from '../git/worktree.ts'
@@ -137,17 +137,6 @@ async function isStanding(site: Site, path: string): Promise<boolean> {
     throw new BerthError('not-ours', `'${path}' is not Berth's integration workspace`, 'git worktree list')
   const head = await git(inDirectory(site.repo, path), ['rev-parse', '--verify', '--quiet', 'HEAD'])
   return head.code === 0
-}
-
-/** Makes it stand at a commit, without anything that an earlier merge or gate left (ignored files stay). */
-export async function standAt(at: Git, commit: string): Promise<void> {
-  for (const args of [
-    ['checkout', '--quiet', '--force', '--detach', commit],
-    ['clean', '-ffdq'],
-  ]) {
-    const result = await git(at, args, { lockMs: 2_000 })
-    if (result.code !== 0) throw failure(at, args, result)
-  }
 }
 
 /**
