@@ -6,6 +6,7 @@ import { BerthError } from '../core/errors.ts'
 import { type Event } from '../core/event.ts'
 import { type Fleet } from '../core/fleet.ts'
 import { nearest } from '../core/nearest.ts'
+import { namesOf, noTask } from '../core/notask.ts'
 import { parseTime } from '../core/quantity.ts'
 import { factKinds } from '../core/sentence.ts'
 import { type Query } from '../store/store.ts'
@@ -27,10 +28,11 @@ export async function openFilter(
   fleet: Fleet,
   options: LogOptions,
 ): Promise<{ query: Query; passes: (event: Event) => boolean }> {
-  const project = await projectOf(io, options)
+  const project = await projectOf(io, fleet, options)
   const { since, until } = timesOf(io, options)
   const run = options.run === undefined ? undefined : runOf(fleet, project?.id, options.run)
-  if (options.task !== undefined) requireTask(fleet, project?.id, options.task)
+  if (options.task !== undefined && !namesOf(fleet, project?.id).includes(options.task))
+    throw noTask(fleet, project?.id, { name: options.task, call: 'berth log --task' })
   const query: Query = {
     // Facts of the loop and the host belong to no project, and to every timeline.
     ...(project && options.task !== undefined && { project: project.id }),
@@ -65,10 +67,16 @@ export function timesOf(
 }
 
 /** The repository here, or undefined outside of any: then it is the timeline of all. */
-async function projectOf(io: Io, options: Common): Promise<{ id: string; places: string[] } | undefined> {
+async function projectOf(
+  io: Io,
+  fleet: Fleet,
+  options: Common,
+): Promise<{ id: string; places: string[] } | undefined> {
   const { repositoryAt } = await import('../daemon/place.ts')
+  const { refuseMoved } = await import('../daemon/moved.ts')
   try {
     const repo = await repositoryAt(repoOf(io, options), io.env)
+    await refuseMoved(repo, fleet)
     return { id: repo.id, places: [repo.worktree ?? repo.root, repo.root] }
   } catch (error) {
     if (options.repo === undefined && error instanceof BerthError && error.code === 'not-a-repository')
@@ -90,22 +98,6 @@ function runOf(fleet: Fleet, project: string | undefined, wanted: string): strin
     'not-found',
     `there is no run '${wanted}'`,
     task ? `berth log --task ${task}` : 'berth ls',
-  )
-}
-
-function requireTask(fleet: Fleet, project: string | undefined, wanted: string): void {
-  const names = [
-    ...[...fleet.tasks.values()].filter(task => !project || task.project === project).map(task => task.name),
-    ...[...fleet.runs.values()]
-      .filter(run => !project || run.key.startsWith(`${project}/`))
-      .map(run => run.task),
-  ]
-  if (names.includes(wanted)) return
-  const near = nearest(wanted, names)
-  throw new BerthError(
-    'not-found',
-    `there is no task '${wanted}'`,
-    near ? `berth log --task ${near}` : 'berth ls --all',
   )
 }
 

@@ -4,7 +4,7 @@ import { type Action } from './api.ts'
 import { type Item } from './attention.ts'
 import { type Fact, type TeardownMode } from './event.ts'
 import { type Astray } from './outcome.ts'
-import { shellWord } from './shellword.ts'
+import { gitCall, shellWord } from './shellword.ts'
 import { type Stage } from './stage.ts'
 import { type Task, isBare, keepsChanging, latestRun } from './task.ts'
 import { plainRemoval } from './workspace.ts'
@@ -189,7 +189,7 @@ export const isMendable = (stage: Stage): boolean =>
 function resolveWays({ subject }: Item, { workspace }: Task): Way[] {
   const onto = subject.is === 'task' && subject.stage.is === 'failed' ? subject.stage.onto : undefined
   if (workspace?.phase !== 'ready' || onto === undefined) return []
-  const command = `git -C ${shellWord(workspace.path)} merge ${shellWord(onto)}`
+  const command = gitCall(workspace.path, 'merge', onto)
   return [{ key: 'resolve', label: 'resolve it by hand, and commit', command, facts: () => [] }]
 }
 

@@ -5,7 +5,7 @@ import { type EndWhy } from './effect.ts'
 import { type ReasonCode, reasonCodes } from './api.ts'
 import { type Astray, type Outcome } from './outcome.ts'
 import { type Run, hostRestarted, neverStarted } from './run.ts'
-import { shellWord } from './shellword.ts'
+import { gitCall, shellWord } from './shellword.ts'
 import { type Setback, type Task, isApproved, keepsChanging, latestRun } from './task.ts'
 import { type Evidence, count, failedWhile, list, noted } from './words.ts'
 import { type Workspace } from './workspace.ts'
@@ -296,9 +296,9 @@ function afterAstray(task: Task, astray: Astray): Next {
     ...(reason === undefined ? [] : [reason]),
   ]
   const commands = [
-    ...(operation === undefined ? [] : [`git -C '${path}' status`]),
-    ...(behind > 0 ? [`git -C '${path}' switch '${branch}'`] : []),
-    ...(behind > 0 && ahead > 0 ? [`git -C '${path}' merge '${on ?? commit}'`] : []),
+    ...(operation === undefined ? [] : [gitCall(path, 'status')]),
+    ...(behind > 0 ? [gitCall(path, 'switch', branch)] : []),
+    ...(behind > 0 && ahead > 0 ? [gitCall(path, 'merge', on ?? commit)] : []),
   ]
   const sentence = `its agent left its worktree ${there}, not on its branch '${branch}'`
   return {

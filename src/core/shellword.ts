@@ -16,3 +16,7 @@ export function callWith(args: readonly string[], flag: string): string {
   const at = end < 0 ? args.length : end
   return callOf([...args.slice(0, at), flag, ...args.slice(at)])
 }
+
+/** The call of git that works in `dir`, from wherever it is typed. */
+export const gitCall = (dir: string, ...words: string[]): string =>
+  ['git', '-C', dir, ...words].map(shellWord).join(' ')

@@ -10,7 +10,7 @@ import { BerthError, type ErrorCode } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { type Base, type Layer, mergeSettings, type Merged } from '../core/policy.ts'
 import { checkSettings, lineOf, type UserSettings } from '../core/settings.ts'
-import { editAt, shellWord } from '../core/shellword.ts'
+import { editAt, gitCall } from '../core/shellword.ts'
 import { git } from '../git/git.ts'
 import { type Repository } from '../git/open.ts'
 import { tipOf } from '../git/branch.ts'
@@ -184,7 +184,7 @@ async function ofCommit(repo: Repository, branch: string): Promise<Own | undefin
   const text = await blob(repo, commit, fileName)
   if (text === undefined) return undefined
   const source = `${fileName} at ${branch} ${commit.slice(0, 10)}`
-  const way = `git -C ${shellWord(repo.root)} show ${shellWord(`${commit.slice(0, 10)}:${fileName}`)}`
+  const way = gitCall(repo.root, 'show', `${commit.slice(0, 10)}:${fileName}`)
   return {
     ...ownOf(source, { shown: `${branch}:${fileName}`, text, way: () => way }),
     include: includeLines(await blob(repo, commit, includeName)),

@@ -5,6 +5,7 @@ import { BerthError } from '../core/errors.ts'
 import { type Event } from '../core/event.ts'
 import { apply, emptyFleet, type Fleet, replay } from '../core/fleet.ts'
 import { platform } from '../platform/platform.ts'
+import { refuseMoved } from './moved.ts'
 import { repositoryAt } from './place.ts'
 import { stateDirOf } from '../store/paths.ts'
 import { openStore, type Query, type Store } from '../store/store.ts'
@@ -34,10 +35,12 @@ export function openHistory(env: Environment, now: () => number): History | unde
 
 /** Whether Berth ever recorded anything about the repository that `dir` lies in. Throws as `repositoryAt`. */
 export async function isRecorded(dir: string, env: Environment, now: () => number): Promise<boolean> {
-  const { id } = await repositoryAt(dir, env)
+  const repo = await repositoryAt(dir, env)
   const history = openHistory(env, now)
-  history?.close()
-  return history?.fleet.projects.has(id) ?? false
+  if (!history) return false
+  history.close()
+  await refuseMoved(repo, history.fleet)
+  return history.fleet.projects.has(repo.id)
 }
 
 function opened(dir: string, now: () => number): Store | undefined {

@@ -12,7 +12,7 @@ import { readMarker } from '../workspace/site.ts'
 /** Throws `not-found` with the way back, if the marks in its worktrees' entries name a project that is gone. */
 export async function refuseMoved(
   { id, root, commonDir }: Pick<Repository, 'id' | 'root' | 'commonDir'>,
-  { projects }: Fleet,
+  { projects, live, tasks }: Fleet,
 ): Promise<void> {
   if (projects.has(id)) return
   const entries = join(commonDir, 'worktrees')
@@ -20,6 +20,8 @@ export async function refuseMoved(
     const found = await readMarker(join(entries, name))
     const was = found.is === 'marker' ? projects.get(found.marker.project) : undefined
     if (was === undefined || existsSync(was.root)) continue
+    // Nothing of it is under way: it is a repository like any other here.
+    if (![...live].some(key => tasks.get(key)?.project === was.id)) continue
     throw new BerthError(
       'not-found',
       `'${root}' was '${was.root}' when Berth last saw it, and its tasks and worktrees point there`,

@@ -3,7 +3,7 @@
 import { BerthError } from '../core/errors.ts'
 import { type Event, type Fact, type RunId } from '../core/event.ts'
 import { type Fleet } from '../core/fleet.ts'
-import { nearest } from '../core/nearest.ts'
+import { noTask } from '../core/notask.ts'
 import { readOutput, shownLines } from '../process/output.ts'
 import { platform } from '../platform/platform.ts'
 import { stateDirOf, statePaths } from '../store/paths.ts'
@@ -68,15 +68,7 @@ function chosen(
   }
   const known = fleet.tasks.has(`${project}/${task}`)
   if (known) throw new BerthError('not-found', `'${task}' has not run yet`, `berth show ${task}`)
-  const near = nearest(
-    task,
-    here.map(([, run]) => run.task),
-  )
-  throw new BerthError(
-    'not-found',
-    `there is no task '${task}'`,
-    near ? `berth transcript ${near}` : 'berth ls --all',
-  )
+  throw noTask(fleet, project, { name: task, call: 'berth transcript' })
 }
 
 function outputOf(dir: string): string[] {

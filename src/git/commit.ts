@@ -3,6 +3,7 @@
 import { lstat, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BerthError } from '../core/errors.ts'
+import { gitCall } from '../core/shellword.ts'
 import { type Git, line } from './git.ts'
 import { gitDirOf, operationIn } from './gitdir.ts'
 import { freeIndexLock } from './indexlock.ts'
@@ -161,4 +162,4 @@ function headOrThrow(worktree: Git, head: string | null): string {
 }
 
 const indexBusy = (worktree: Git, { lock, reason }: { lock: string; reason: string }): BerthError =>
-  new BerthError('git-busy', `'${lock}' is there: ${reason}`, `git -C '${worktree.dir}' status`)
+  new BerthError('git-busy', `'${lock}' is there: ${reason}`, gitCall(worktree.dir, 'status'))

@@ -5,7 +5,7 @@ import { statSync } from 'node:fs'
 import { access, realpath, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { BerthError } from '../core/errors.ts'
-import { shellWord } from '../core/shellword.ts'
+import { gitCall, shellWord } from '../core/shellword.ts'
 import { readSettings, type Settings } from './config.ts'
 import { failure, type Git, type GitResult, git, gitEnvironment, reasonOf } from './git.ts'
 import { listWorktrees } from './list.ts'
@@ -149,7 +149,7 @@ function openFailure(at: Git, result: GitResult): BerthError {
     return new BerthError(
       'not-a-repository',
       `'${at.dir}' is not in a git repository`,
-      `git -C ${shellWord(at.dir)} init`,
+      gitCall(at.dir, 'init'),
     )
   }
   return failure(at, ['rev-parse'], result)
@@ -188,7 +188,7 @@ async function requireCommit(at: Git): Promise<void> {
   throw new BerthError(
     'no-commits',
     `the repository '${at.dir}' has no commit yet`,
-    `git -C ${shellWord(at.dir)} commit --allow-empty -m 'first commit'`,
+    gitCall(at.dir, 'commit', '--allow-empty', '-m', 'first commit'),
   )
 }
 

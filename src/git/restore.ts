@@ -1,5 +1,6 @@
 // Getting saved work back: as a branch, or uncommitted into a worktree.
 
+import { gitCall } from '../core/shellword.ts'
 import { unpackArchive } from './archive.ts'
 import { tipOf } from './branch.ts'
 import { type Git, git, reasonOf } from './git.ts'
@@ -73,14 +74,13 @@ async function toWorktree(
   if (status.head === null) return { is: 'failed', step: 'status', reason: 'HEAD has no commit' }
   if (status.changed.length > 0) {
     const reason = `'${worktree.dir}' has uncommitted changes`
-    return { is: 'refused', reason, hint: `git -C '${worktree.dir}' status` }
+    return { is: 'refused', reason, hint: gitCall(worktree.dir, 'status') }
   }
   const merged = await mergeTrees(worktree, status.head, commit)
   if (merged.is !== 'merged')
     return merged.is === 'conflict' ? merged : { is: 'failed', step: 'merge', reason: merged.reason }
   const read = await git(worktree, ['read-tree', '-m', '-u', status.head, merged.tree], { lockMs: 2_000 })
-  if (read.code !== 0)
-    return { is: 'refused', reason: reasonOf(read), hint: `git -C '${worktree.dir}' status` }
+  if (read.code !== 0) return { is: 'refused', reason: reasonOf(read), hint: gitCall(worktree.dir, 'status') }
   const changed = await git(worktree, ['diff', '--cached', '--name-only', '-z', '--no-renames'])
   const reset = await git(worktree, ['reset', '--quiet', '--mixed'], { lockMs: 2_000 })
   if (reset.code !== 0) return { is: 'failed', step: 'reset', reason: reasonOf(reset) }

@@ -1,5 +1,6 @@
 // The target branch and the base of a task: asked, not guessed; the rule that decided is returned.
 
+import { gitCall } from '../core/shellword.ts'
 import { tipOf } from './branch.ts'
 import { type Git, git, reasonOf } from './git.ts'
 import { type Repository } from './open.ts'
@@ -79,7 +80,7 @@ export async function findTarget(
     return {
       is: 'missing',
       what: `there is no target branch: HEAD of '${repo.root}' is detached, and none is configured`,
-      hint: `git -C '${repo.root}' switch BRANCH`,
+      hint: gitCall(repo.root, 'switch', 'BRANCH'),
     }
   }
   const branch = current.slice('refs/heads/'.length)
@@ -100,7 +101,7 @@ export async function resolveBase(repo: Repository, request: BaseRequest): Promi
   const missing: FoundBase = {
     is: 'missing',
     what: `there is no target branch '${request.target}'`,
-    hint: `git -C '${repo.root}' branch --all`,
+    hint: gitCall(repo.root, 'branch', '--all'),
   }
   const remoteFirst = request.mode !== 'local'
   if (!local.commit && !remote.commit) return missing
@@ -162,7 +163,7 @@ export async function namedBase(repo: Repository, base: string): Promise<FoundBa
       }
     }
   }
-  const hint = `git -C '${repo.root}' log --oneline --all`
+  const hint = gitCall(repo.root, 'log', '--oneline', '--all')
   return { is: 'missing', what: `there is no revision '${base}'`, hint }
 }
 

@@ -3,7 +3,7 @@
 import { lstat, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { BerthError, type ErrorCode } from '../core/errors.ts'
-import { shellWord } from '../core/shellword.ts'
+import { gitCall, shellWord } from '../core/shellword.ts'
 import { foldName } from '../core/names.ts'
 import { deleteBranch, operationOn } from './branch.ts'
 import { fillWorktree, filterProblem, isThere, noticesOf, runPostCheckout } from './checkout.ts'
@@ -191,7 +191,12 @@ async function claimBranch(repo: Repository, request: AddRequest, made: Made): P
     return refused('branch-clash', 'name-taken', message, 'berth run --name NAME "BRIEF"')
   }
   if ((await git(repo, ['cat-file', '-e', `${commit}^{commit}`])).code !== 0) {
-    return refused('commit', 'not-found', `there is no commit '${commit}'`, 'git log')
+    return refused(
+      'commit',
+      'not-found',
+      `there is no commit '${commit}'`,
+      gitCall(repo.dir, 'log', '--oneline', '--all'),
+    )
   }
   throw stepFailure('branch', repo, args, result)
 }
@@ -209,7 +214,10 @@ async function takeUp(repo: Repository, request: AddRequest, tip: string): Promi
   const busy = branch === null ? undefined : await operationOn(repo, list.entries, branch)
   if (busy) {
     const message = `a ${busy.operation} of the branch '${branch}' is not finished in '${busy.path}'`
-    return { ...refused('branch-busy', 'name-taken', message, `git -C '${busy.path}' status`), at: busy.path }
+    return {
+      ...refused('branch-busy', 'name-taken', message, gitCall(busy.path, 'status')),
+      at: busy.path,
+    }
   }
   if (!request.takeUp) {
     const message = `the branch '${branch}' is there already`
@@ -344,7 +352,7 @@ function fillFailure(at: Git, result: GitResult): StepError {
   const text = `a filter that the files need failed: '${name}' (${reasonOf(result)})`
   return new StepError(
     'checkout',
-    new BerthError('filter-missing', text, `git config --get-regexp '^filter'`),
+    new BerthError('filter-missing', text, gitCall(at.dir, 'config', '--get-regexp', '^filter')),
   )
 }
 

@@ -21,6 +21,7 @@ import { createHash } from 'node:crypto'
 import { constants } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { BerthError } from '../core/errors.ts'
+import { shellWord } from '../core/shellword.ts'
 
 export const privateFileMode = 0o600
 export const privateDirMode = 0o700
@@ -164,7 +165,7 @@ export function storageError(error: unknown, file: string): unknown {
   if (isFull(error)) return new BerthError('disk-full', `no space left to write '${file}'`, 'df -h')
   if (isReadOnly(error)) {
     const folder = statSync(file, { throwIfNoEntry: false })?.isDirectory() === true ? file : dirname(file)
-    return new BerthError('state-read-only', `cannot write '${file}'`, `ls -ld '${folder}'`)
+    return new BerthError('state-read-only', `cannot write '${file}'`, `ls -ld ${shellWord(folder)}`)
   }
   return error
 }

@@ -1,6 +1,7 @@
 // The commit a task starts from: the target's tip, a revision, or the ready commits of its dependencies.
 
 import { type Fact, type TaskName } from '../core/event.ts'
+import { gitCall } from '../core/shellword.ts'
 import { findTarget, resolveBase } from '../git/target.ts'
 import { type Site } from './site.ts'
 import { mergeCommits } from './mergespace.ts'
@@ -51,7 +52,7 @@ export async function findBase(site: Site, task: TaskName, start: Start, signal:
     ...(policy.fetch ? { fetch: { state: site.fetchState, now: site.now(), timeoutMs } } : {}),
   })
   if (base.is === 'missing') return failed(base.what, base.hint)
-  if (base.is === 'unknown') return failed(base.reason, 'git status')
+  if (base.is === 'unknown') return failed(base.reason, gitCall(site.repo.root, 'status'))
   if (base.is === 'diverged') {
     const { ahead, behind, local, remote: there } = base
     const detail =

@@ -1,6 +1,7 @@
 // The branch of a removed workspace: deleted only when nothing is lost with it, by compare-and-swap.
 
 import { type BranchFate, type Fact, type Loss, type TaskName, type TeardownMode } from '../core/event.ts'
+import { gitCall } from '../core/shellword.ts'
 import { deleteBranch, tipOf } from '../git/branch.ts'
 import { git } from '../git/git.ts'
 import { type WorktreeEntry } from '../git/list.ts'
@@ -50,7 +51,14 @@ export async function removeBranch(site: Site, request: BranchRequest): Promise<
   const deleted = await deleteBranch(site.repo, fate)
   const { branch, commit, rule } = fate
   if (deleted.is === 'kept')
-    return { kind: 'branch.kept', ...of, branch, commit, reason: deleted.reason, hint: 'git worktree list' }
+    return {
+      kind: 'branch.kept',
+      ...of,
+      branch,
+      commit,
+      reason: deleted.reason,
+      hint: gitCall(site.repo.root, 'worktree', 'list'),
+    }
   return { kind: 'branch.deleted', ...of, branch, commit, rule }
 }
 
@@ -75,7 +83,11 @@ async function whyKept(
   const user = request.worktrees?.find(
     each => each.branch === workspace.branch && each.path !== workspace.path,
   )
-  if (user !== undefined) return { reason: `it is checked out in '${user.path}'`, hint: 'git worktree list' }
+  if (user !== undefined)
+    return {
+      reason: `it is checked out in '${user.path}'`,
+      hint: gitCall(site.repo.root, 'worktree', 'list'),
+    }
   if (holdsNothing(merged))
     return mode.discard && !mode.branch
       ? { reason: "'--discard' keeps it", hint: `berth rm ${task} --branch` }
@@ -85,7 +97,7 @@ async function whyKept(
   if (isMoved(request, tip))
     return {
       reason: `it moved from ${request.commit} to ${tip}`,
-      hint: `git log ${request.commit}..${tip}`,
+      hint: gitCall(site.repo.root, 'log', `${request.commit}..${tip}`),
     }
   if (mode.discard || (await isSaved(site, tip))) return undefined
   return { reason: `${whyNotIn(merged, target)} and saved nowhere`, hint: taking }

@@ -2,6 +2,7 @@
 
 import { lstat } from 'node:fs/promises'
 import { type BranchFate, type Loss } from '../core/event.ts'
+import { shellWord } from '../core/shellword.ts'
 import { listWorktrees } from '../git/list.ts'
 import { recordedTrash, type Trash, trashFor } from './aside.ts'
 import { fateOfBranch } from './branch.ts'
@@ -92,7 +93,7 @@ async function judgeAbsent({ input }: Work, trash: Trash, { entryDir }: Found): 
 const notOurs = ({ workspace }: TeardownInput): Refusal => ({
   code: 'not-ours',
   reason: `'${workspace.path}' is no worktree of this repository any more`,
-  hint: `ls -la '${workspace.path}'`,
+  hint: `ls -la ${shellWord(workspace.path)}`,
   losses: [],
   holders: [],
 })

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { BerthError } from '../core/errors.ts'
 import { type TaskName } from '../core/event.ts'
 import { failedWhile } from '../core/words.ts'
+import { gitCall } from '../core/shellword.ts'
 import { clearHalfMade, inspectHalfMade } from '../git/half.ts'
 import { git, inDirectory, type Git } from '../git/git.ts'
 import { mergeInto } from '../git/integrate.ts'
@@ -134,7 +135,11 @@ async function isStanding(site: Site, path: string): Promise<boolean> {
   const ours =
     found.is === 'marker' && found.marker.stateId === site.stateId && found.marker.task === integrationTask
   if (!ours)
-    throw new BerthError('not-ours', `'${path}' is not Berth's integration workspace`, 'git worktree list')
+    throw new BerthError(
+      'not-ours',
+      `'${path}' is not Berth's integration workspace`,
+      gitCall(site.repo.root, 'worktree', 'list'),
+    )
   const head = await git(inDirectory(site.repo, path), ['rev-parse', '--verify', '--quiet', 'HEAD'])
   return head.code === 0
 }

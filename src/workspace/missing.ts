@@ -3,6 +3,7 @@
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Loss } from '../core/event.ts'
+import { gitCall, shellWord } from '../core/shellword.ts'
 import { list } from '../core/words.ts'
 import { gitDirOf } from '../git/gitdir.ts'
 import { entryDirOf, resolved } from '../git/list.ts'
@@ -31,7 +32,11 @@ export async function placeOfWorktree(site: Site, path: string): Promise<Whereab
   if (!(await missing(path))) return linkOf(site, path)
   const root = rootOf(site, path)
   if (!(await missing(root))) return { is: 'gone' }
-  return { is: 'away', reason: `'${root}' is not there: is a volume not mounted?`, hint: `ls -la '${root}'` }
+  return {
+    is: 'away',
+    reason: `'${root}' is not there: is a volume not mounted?`,
+    hint: `ls -la ${shellWord(root)}`,
+  }
 }
 
 async function linkOf({ repo }: Site, path: string): Promise<Whereabouts> {
@@ -59,10 +64,13 @@ export async function forgetMissing(
   const refused = (reason: string, hint: string): Forgotten => ({ is: 'refused', reason, hint })
   const place = await placeOfWorktree(site, path)
   if (place.is === 'away') return refused(place.reason, place.hint)
-  if (place.is !== 'gone') return refused(`'${path}' is there`, `ls -la '${path}'`)
+  if (place.is !== 'gone') return refused(`'${path}' is there`, `ls -la ${shellWord(path)}`)
   const moved = await movedTo(rootOf(site, path), entryDir)
   if (moved !== undefined)
-    return refused(`the worktree of '${task}' was moved to '${moved}'`, `mv '${moved}' '${path}'`)
+    return refused(
+      `the worktree of '${task}' was moved to '${moved}'`,
+      `mv ${shellWord(moved)} ${shellWord(path)}`,
+    )
   const [losses, reflog] = await Promise.all([lossesOfEntry(site, entryDir), commitsOfReflog(site, entryDir)])
   if (reflog.is === 'unknown')
     return refused(`its reflog cannot be read: ${reflog.reason}`, `berth show ${task}`)
@@ -80,7 +88,8 @@ export async function forgetMissing(
   if (unkept !== undefined) return refused(`its commits could not be kept: ${unkept}`, `berth show ${task}`)
   const trash = trashFor(site, { path }, `${site.stateId}/${site.project}/${task}/${madeAt}`)
   const out = await unregister(site.repo, { path, trash: trash.entry, lock: site.lock })
-  if (out.is === 'failed' || out.is === 'refused') return refused(out.reason, 'git worktree list')
+  if (out.is === 'failed' || out.is === 'refused')
+    return refused(out.reason, gitCall(site.repo.root, 'worktree', 'list'))
   await emptyTrash(trash, emptyMs)
   return { is: 'forgotten' }
 }

@@ -1,7 +1,7 @@
 // Making a workspace: worktree, home, copies, ports, setup; and taking back what a failed creation made.
 
 import { lstat, mkdir } from 'node:fs/promises'
-import { shellWord } from '../core/shellword.ts'
+import { gitCall, shellWord } from '../core/shellword.ts'
 import { type Fact, type Holder, type TaskName, type TaskSpec } from '../core/event.ts'
 import { entryDirOf } from '../git/list.ts'
 import { clearHalfMade, inspectHalfMade } from '../git/half.ts'
@@ -173,7 +173,7 @@ async function refusedFor(
       hint: `ls -la ${shellWord(at)}`,
     })
   }
-  const clear = `git -C ${shellWord(repo.root)} worktree remove -f -f ${shellWord(at)}`
+  const clear = gitCall(repo.root, 'worktree', 'remove', '-f', '-f', at)
   return failed(input, what, cut, { hint: `${clear} && berth retry ${task}` })
 }
 
@@ -217,7 +217,7 @@ async function takeUpEarlier(input: PrepareInput, voice: Voice): Promise<Step<Ma
     })
   if (marker !== undefined && (marker.stateId !== input.stateId || marker.task !== input.task))
     return failed(input, 'path', `'${path}' belongs to another Berth or task ('${marker.task}')`, {
-      hint: 'git worktree list',
+      hint: gitCall(input.repo.root, 'worktree', 'list'),
     })
   const base = marker?.base ?? (await knownBase(input))
   const half = await inspectHalfMade(repo, { path, branch, base: base ?? 'HEAD' })
@@ -227,7 +227,7 @@ async function takeUpEarlier(input: PrepareInput, voice: Voice): Promise<Step<Ma
     case 'complete':
       if (marker === undefined)
         return failed(input, 'path', `'${path}' is a worktree that Berth did not make`, {
-          hint: 'git worktree list',
+          hint: gitCall(input.repo.root, 'worktree', 'list'),
         })
       return {
         is: 'ok',
@@ -261,7 +261,7 @@ async function unregisterMissing(
   const { path, project, task } = input
   if (marker === undefined || marker.project !== project)
     return failed(input, 'path', `git has a worktree at '${path}' that Berth did not make, and it is gone`, {
-      hint: 'git worktree list',
+      hint: gitCall(input.repo.root, 'worktree', 'list'),
     })
   const out = await forgetMissing(input, { path, entryDir, marker }, voice.onFact)
   if (out.is === 'refused') return failed(input, 'path', out.reason, { hint: out.hint })

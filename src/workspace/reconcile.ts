@@ -5,7 +5,9 @@ import { lstat, readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type DifferenceView } from '../core/api.ts'
 import { type TaskName } from '../core/event.ts'
+import { gitCall, shellWord } from '../core/shellword.ts'
 import { type OnFact } from './keep.ts'
+import { tipOf } from '../git/branch.ts'
 import { listWorktrees, resolved, type WorktreeEntry } from '../git/list.ts'
 import {
   trashOf,
@@ -154,7 +156,7 @@ const unreadable = (site: Site, reason: string): Difference => ({
   what: 'registry-unreadable',
   path: site.repo.commonDir,
   sentence: `git's list of worktrees cannot be read, so nothing can be told: ${reason}`,
-  command: `git -C '${site.repo.root}' worktree list`,
+  command: gitCall(site.repo.root, 'worktree', 'list'),
 })
 
 async function compareRecord(site: Site, record: ReconcileRecord, seen: Seen): Promise<Difference[]> {
@@ -168,7 +170,7 @@ async function compareRecord(site: Site, record: ReconcileRecord, seen: Seen): P
   const lock =
     entry?.locked == null || entry.locked === 'initializing' ? undefined : entry.locked || 'no reason given'
   if (record.preparing && (entry === undefined || place === undefined)) return []
-  if (place === undefined) return withoutPlace({ record, entry, seen, lock, of })
+  if (place === undefined) return withoutPlace({ site, record, entry, seen, lock, of })
   if (entry === undefined) {
     const known = seen.unlisted.find(each => each.path === path)?.entryDir !== undefined
     return known
@@ -180,18 +182,19 @@ async function compareRecord(site: Site, record: ReconcileRecord, seen: Seen): P
       : of(
           'not-a-worktree',
           `'${path}' is no worktree any more, and Berth leaves it alone`,
-          `ls -la '${path}'`,
+          `ls -la ${shellWord(path)}`,
         )
   }
   const stranger = notOurs(site, task, entry.marker)
-  if (stranger !== undefined) return of('not-ours', `'${path}' ${stranger}`, 'git worktree list')
+  if (stranger !== undefined)
+    return of('not-ours', `'${path}' ${stranger}`, gitCall(site.repo.root, 'worktree', 'list'))
   if (!record.preparing && (await isCutOff(entry)))
     return of('cut-off', `the creation of the workspace of '${task}' was cut off`, `berth retry ${task}`)
   if ((await lstat(join(path, '.git')).catch(missing)) === undefined && !record.preparing)
     return of(
       'emptied',
       `the worktree of '${task}' is registered, but its '.git' file is gone`,
-      `git -C '${site.repo.root}' worktree repair '${path}'`,
+      gitCall(site.repo.root, 'worktree', 'repair', path),
     )
   return [
     ...(lock === undefined
@@ -199,22 +202,30 @@ async function compareRecord(site: Site, record: ReconcileRecord, seen: Seen): P
       : of(
           'locked',
           `the worktree of '${task}' is locked: ${lock}`,
-          `git -C '${site.repo.root}' worktree unlock '${path}'`,
+          gitCall(site.repo.root, 'worktree', 'unlock', path),
         )),
-    ...branchDifferences(record, entry, of),
+    ...(await branchDifferences(site, record, { entry, of })),
   ]
 }
 
 type Of = (what: string, sentence: string, command: string, remedy?: Remedy) => Difference[]
 
-function branchDifferences({ task, branch, commit }: ReconcileRecord, entry: Entry, of: Of): Difference[] {
+async function branchDifferences(
+  site: Site,
+  { task, branch, commit }: ReconcileRecord,
+  { entry, of }: { entry: Entry; of: Of },
+): Promise<Difference[]> {
   if (entry.branch !== branch && entry.head !== null) {
     const now =
       entry.branch === null ? `at the detached commit ${entry.head.slice(0, 12)}` : `on '${entry.branch}'`
+    // A branch that is gone is made again where its work was, or else from what is there.
+    const tip = await tipOf(site.repo, `refs/heads/${branch}`)
+    const again = tip.is === 'tip' && tip.commit === undefined
+    const words = again ? ['-c', branch, ...(commit === undefined ? [] : [commit])] : [branch]
     return of(
       'branch-switched',
-      `the worktree of '${task}' is ${now}, not on '${branch}'`,
-      `git -C '${entry.path}' switch '${branch}'`,
+      `the worktree of '${task}' is ${now}, not on '${branch}'${again ? ', which is gone' : ''}`,
+      gitCall(entry.path, 'switch', ...words),
     )
   }
   if (commit === undefined || entry.head === null || entry.head === commit) return []
@@ -228,13 +239,14 @@ function branchDifferences({ task, branch, commit }: ReconcileRecord, entry: Ent
 
 /** The directory is not there: on its way, elsewhere, away with its volume, or gone. */
 function withoutPlace(input: {
+  site: Site
   record: ReconcileRecord
   entry: Entry | undefined
   seen: Seen
   lock: string | undefined
   of: Of
 }): Difference[] {
-  const { record, entry, seen, lock, of } = input
+  const { site, record, entry, seen, lock, of } = input
   const { task, path } = record
   if (entry === undefined)
     return of('gone', `neither the directory of '${task}' nor git's entry of it is there`, `berth rm ${task}`)
@@ -243,7 +255,7 @@ function withoutPlace(input: {
     return of(
       'moved',
       `the worktree of '${task}' was moved to '${moved.path}'`,
-      `mv '${moved.path}' '${path}'`,
+      `mv ${shellWord(moved.path)} ${shellWord(path)}`,
       {
         do: 'move-back',
         from: moved.path,
@@ -251,12 +263,16 @@ function withoutPlace(input: {
       },
     )
   if (lock !== undefined)
-    return of('away-locked', `the worktree of '${task}' is away, and locked: ${lock}`, `git worktree list`)
+    return of(
+      'away-locked',
+      `the worktree of '${task}' is away, and locked: ${lock}`,
+      gitCall(site.repo.root, 'worktree', 'list'),
+    )
   if (seen.away.has(dirname(path)))
     return of(
       'away',
       `'${dirname(path)}' is not there: is a volume not mounted?`,
-      `ls -la '${dirname(dirname(path))}'`,
+      `ls -la ${shellWord(dirname(dirname(path)))}`,
     )
   return of(
     'directory-gone',
@@ -302,14 +318,18 @@ function strangeEntry(site: Site, entry: Entry, seen: Seen): Difference[] {
   ]
   if (marker.is !== 'marker')
     return inRoot
-      ? of('foreign', `'${entry.path}' is a worktree that Berth did not make`, 'git worktree list')
+      ? of(
+          'foreign',
+          `'${entry.path}' is a worktree that Berth did not make`,
+          gitCall(site.repo.root, 'worktree', 'list'),
+        )
       : []
   const { stateId, task } = marker.marker
   if (stateId !== site.stateId)
     return of(
       'foreign-berth',
       `'${entry.path}' belongs to another Berth (task '${task}')`,
-      'git worktree list',
+      gitCall(site.repo.root, 'worktree', 'list'),
     )
   if (task === integrationTask && entry.path === integrationPath(site)) return []
   return leftover(entry, marker.marker)
@@ -336,14 +356,14 @@ function strangeDirectory(site: Site, path: string, entryDir: string | undefined
         what: 'orphan',
         path,
         sentence: `'${path}' was a worktree of this repository, git has forgotten it, and its files may be work`,
-        command: `ls -la '${path}'`,
+        command: `ls -la ${shellWord(path)}`,
       }
     : {
         task: null,
         what: 'foreign',
         path,
         sentence: `'${path}' is not Berth's, and is left alone`,
-        command: `ls -la '${path}'`,
+        command: `ls -la ${shellWord(path)}`,
       }
 }
 

@@ -3,6 +3,7 @@
 import { lstat, readFile, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type Holder, type Loss, type TaskName, type TeardownMode } from '../core/event.ts'
+import { gitCall, shellWord } from '../core/shellword.ts'
 import { isGit } from '../git/indexlock.ts'
 import { entryAt, entryDirOf, resolved, type WorktreeEntry, type WorktreeList } from '../git/list.ts'
 import { rootOf } from './aside.ts'
@@ -83,8 +84,8 @@ export async function judgeFound(
     is: 'refused',
     refusal: { code, reason, losses: [], holders: [], ...(hint === undefined ? {} : { hint }) },
   })
-  if (list.is === 'unknown')
-    return no('refused', `git cannot list the worktrees: ${list.reason}`, 'git worktree list')
+  const listed = gitCall(site.repo.root, 'worktree', 'list')
+  if (list.is === 'unknown') return no('refused', `git cannot list the worktrees: ${list.reason}`, listed)
   if (directory.is === 'unknown') return no('refused', `'${path}' cannot be looked at: ${directory.reason}`)
   if (directory.is === 'other')
     return no('not-ours', `'${path}' is ${directory.what}, no directory of Berth's own`)
@@ -94,11 +95,11 @@ export async function judgeFound(
   const found = { directory: directory.is, entryDir, main: entry?.main === true, locked }
   if (entryDir === undefined) {
     if (entry === undefined) return { is: 'found', found: { ...found, marker: undefined, madeAt: since } }
-    return no('refused', `git lists '${path}', but its entry cannot be found`, 'git worktree list')
+    return no('refused', `git lists '${path}', but its entry cannot be found`, listed)
   }
   if (marker.is !== 'marker') {
     const why = marker.is === 'unreadable' ? `: ${marker.reason}` : ''
-    return no('not-ours', `'${path}' does not bear Berth's mark${why}`, 'git worktree list')
+    return no('not-ours', `'${path}' does not bear Berth's mark${why}`, listed)
   }
   const mark = marker.marker
   if (!isMarked(site, ground, disk))
@@ -131,7 +132,7 @@ export async function refusalByUse(site: Site, ground: Ground, found: Found): Pr
       return no(
         'cwd-inside',
         `you are inside '${workspace.path}'`,
-        `cd '${dirname(rootOf(site, workspace.path))}'`,
+        `cd ${shellWord(dirname(rootOf(site, workspace.path)))}`,
       )
   }
   return undefined

@@ -163,9 +163,9 @@ test('a run that left HEAD astray is a decision; taking it names exactly that co
 })
 
 test.each([
-  [{ behind: 1 }, ["git -C '/w/one' switch 'berth/one'", "git -C '/w/one' merge 'feat'"]],
-  [{ behind: 1, ahead: 0 }, ["git -C '/w/one' switch 'berth/one'"]],
-  [{ operation: 'rebase' }, ["git -C '/w/one' status"]],
+  [{ behind: 1 }, ['git -C /w/one switch berth/one', 'git -C /w/one merge feat']],
+  [{ behind: 1, ahead: 0 }, ['git -C /w/one switch berth/one']],
+  [{ operation: 'rebase' }, ['git -C /w/one status']],
 ])('what a branch cannot simply take up is mended by hand: %j', (more, commands) => {
   const item = only(told(submit(), ...workspace(), ...attempt({ ...astray, ...more })))
   expect(item.evidence.filter(({ kind }) => kind === 'command').map(({ text }) => text)).toEqual(commands)

@@ -27,6 +27,13 @@ test(
     expect(await world.type(typed.replace('…', 'blue'), { cwd: one })).toMatchObject({ code: 0 })
     const items = async (repo: string) => (await world.items(repo)).filter(({ kind }) => kind === 'decide')
     expect([(await items(one)).length, (await items(two)).length]).toEqual([1, 0])
+    const three = world.repository('three')
+    for (const verb of ['show', 'rm'])
+      expect(await world.berth([verb, 'a'], { cwd: three })).toEqual({
+        code: 2,
+        out: '',
+        err: `berth: no task 'a' here, but '${one}' has one\nhint: berth show a --repo ${one}\n`,
+      })
   },
   limit,
 )
@@ -40,7 +47,7 @@ test(
     expect(await world.berth(args, { cwd: repo })).toMatchObject({ code: 0 })
     const away = join(world.dir, 'away')
     renameSync(repo, away)
-    for (const verb of [['ls'], ['land'], ['rm', 'a']]) {
+    for (const verb of [['ls'], ['run', 'y'], ['show', 'a'], ['log'], ['reconcile'], ['rm', 'a']]) {
       const told = await world.berth([...verb, '--repo', away])
       expect(told, verb.join(' ')).toEqual({
         code: 2,

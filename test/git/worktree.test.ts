@@ -108,7 +108,7 @@ test.each([
       what: 'branch-busy',
       code: 'name-taken',
       message: `a ${what} of the branch 'berth/login' is not finished in '${other}'`,
-      hint: `git -C '${other}' status`,
+      hint: `git -C ${other} status`,
       at: other,
     })
     expect(world.git(other, 'status')).toBe(before)

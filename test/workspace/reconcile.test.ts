@@ -83,16 +83,15 @@ test('gone, forgotten, moved, emptied, locked, cut off and foreign are told apar
   rmSync(away.path, { recursive: true })
   yard.git(yard.repo, 'worktree', 'add', '-q', '-b', 'x', join(yard.root, 'theirs'))
   const records = [gone, orphan, moved, locked, cut, emptied, away].map(record => recordOf(record))
-  const repo = "'/repo'"
   const expected = {
     'directory-gone gone': 'berth rm gone',
     'entry-gone orphan': 'berth rm orphan',
-    'moved moved': "mv '/repo.berths/moved-by-hand' '/repo.berths/moved'",
-    'locked locked': `git -C ${repo} worktree unlock '/repo.berths/locked'`,
+    'moved moved': 'mv /repo.berths/moved-by-hand /repo.berths/moved',
+    'locked locked': 'git -C /repo worktree unlock /repo.berths/locked',
     'cut-off cut': 'berth retry cut',
-    'emptied emptied': `git -C ${repo} worktree repair '/repo.berths/emptied'`,
-    'away-locked away': 'git worktree list',
-    'foreign -': 'git worktree list',
+    'emptied emptied': 'git -C /repo worktree repair /repo.berths/emptied',
+    'away-locked away': 'git -C /repo worktree list',
+    'foreign -': 'git -C /repo worktree list',
   }
   const before = yard.git(yard.repo, 'worktree', 'list', '--porcelain')
   const all = await reconcile(site, records)
@@ -102,9 +101,9 @@ test('gone, forgotten, moved, emptied, locked, cut off and foreign are told apar
       .map(({ path }) => path?.replace(yard.dir, ''))
       .sort(),
   ).toEqual(['/repo.berths/theirs', '/repo.berths/users-folder'])
-  expect({ ...(await look(records)), 'foreign -': 'git worktree list' }).toEqual(expected)
+  expect({ ...(await look(records)), 'foreign -': 'git -C /repo worktree list' }).toEqual(expected)
   expect(yard.git(yard.repo, 'worktree', 'list', '--porcelain')).toBe(before)
-  expect({ ...(await look(records, true)), 'foreign -': 'git worktree list' }).toEqual({
+  expect({ ...(await look(records, true)), 'foreign -': 'git -C /repo worktree list' }).toEqual({
     ...expected,
     'moved moved': 'fixed',
   })
@@ -120,8 +119,12 @@ test('a branch that was switched or moved outside Berth is said', async () => {
   yard.git(one.path, 'switch', '-qc', 'other')
   const commit = one.base ?? ''
   yard.commit(two.path, 'outside', { 'x.txt': 'x' })
-  expect(await look([recordOf(one), recordOf(two, { commit })])).toEqual({
-    'branch-switched one': "git -C '/repo.berths/one' switch 'berth/one'",
+  const three = await yard.made(site, 'three')
+  yard.git(three.path, 'switch', '-q', '--detach')
+  yard.git(three.path, 'branch', '-qD', 'berth/three')
+  expect(await look([recordOf(one), recordOf(two, { commit }), recordOf(three, { commit })])).toEqual({
+    'branch-switched one': 'git -C /repo.berths/one switch berth/one',
+    'branch-switched three': `git -C /repo.berths/three switch -c berth/three ${commit}`,
     'branch-moved two': 'berth show two',
   })
 })
@@ -131,7 +134,7 @@ test('a registry that cannot be read is unknown, not empty', async () => {
   yard.write(yard.path('bin/git'), '#!/bin/sh\nexit 3\n', 0o755)
   site = { ...site, repo: { ...site.repo, env: { ...site.repo.env, PATH: yard.path('bin') } } }
   expect(await look([recordOf(record)], true)).toEqual({
-    'registry-unreadable -': "git -C '/repo' worktree list",
+    'registry-unreadable -': 'git -C /repo worktree list',
   })
 })
 
@@ -144,12 +147,12 @@ test('what bears our mark and has no record is a leftover; another Berth’s is 
   expect(await look([])).toEqual({
     'leftover mine': 'berth purge',
     'leftover lost': 'berth purge',
-    'foreign-berth -': 'git worktree list',
+    'foreign-berth -': 'git -C /repo worktree list',
   })
   expect(await look([], true)).toEqual({
     'leftover mine': 'berth purge',
     'leftover lost': 'fixed',
-    'foreign-berth -': 'git worktree list',
+    'foreign-berth -': 'git -C /repo worktree list',
   })
   expect(existsSync(join(yard.root, 'mine/app.txt'))).toBe(true)
 })

@@ -8,6 +8,7 @@ import { type Fact } from '../../core/event.ts'
 import { type Stage, interrupt as byInterrupt, stageOf } from '../../core/stage.ts'
 import { statusOf } from '../../core/status.ts'
 import { isGone, liveRun, type Task } from '../../core/task.ts'
+import { refuseMoved } from '../moved.ts'
 import { fleetOf, type Shell } from '../shell.ts'
 import { withdrawals } from '../withdrawn.ts'
 import { knownProject, refreshProject } from './project.ts'
@@ -25,7 +26,7 @@ export async function stopTasks(
   shell: Shell,
   { repo, tasks: names, by }: Requests['stop']['params'],
 ): Promise<Requests['stop']['answer']> {
-  const project = await knownProject(shell, repo)
+  const project = await knownProject(shell, repo, names)
   const tasks = names.map(name => taskNamed(fleetOf(shell), project.id, name))
   const done = (task: Task): boolean => isGone(task) || task.stopped !== undefined
   const [already, live] = [tasks.filter(done), tasks.filter(task => !done(task))]
@@ -81,7 +82,7 @@ export async function retryTasks(
   shell: Shell,
   { repo, tasks: names, by, askedAt }: Requests['retry']['params'],
 ): Promise<Requests['retry']['answer']> {
-  const project = await knownProject(shell, repo)
+  const project = await knownProject(shell, repo, names)
   const fresh = await refreshProject(shell, repo)
   // Nothing is waited for from here on: whoever asks at the same moment sees what this one recorded.
   const tasks = names.map(name => taskNamed(fleetOf(shell), project.id, name))
@@ -132,7 +133,9 @@ export async function resumeTasks(
   shell: Shell,
   { repo, tasks: names, by, trust }: Requests['resume']['params'],
 ): Promise<Requests['resume']['answer']> {
-  const project = repo === undefined ? undefined : (await shell.repositories.at(repo, shell.env)).id
+  const place = repo === undefined ? undefined : await shell.repositories.at(repo, shell.env)
+  if (place !== undefined) await refuseMoved(place, fleetOf(shell))
+  const project = place?.id
   const fresh =
     repo !== undefined && project !== undefined && fleetOf(shell).projects.has(project)
       ? await refreshProject(shell, repo, trust)
@@ -160,7 +163,7 @@ export async function landTasks(
   shell: Shell,
   { repo, tasks: names, dryRun, by }: Requests['land']['params'],
 ): Promise<Requests['land']['answer']> {
-  const project = await knownProject(shell, repo)
+  const project = await knownProject(shell, repo, names)
   const own = [...fleetOf(shell).live]
     .flatMap(key => fleetOf(shell).tasks.get(key) ?? [])
     .filter(task => task.project === project.id)

@@ -3,6 +3,7 @@
 import { type Fact } from '../../core/event.ts'
 import { type Project } from '../../core/fleet.ts'
 import { BerthError } from '../../core/errors.ts'
+import { noTask } from '../../core/notask.ts'
 import { type Repository } from '../../git/open.ts'
 import { type Environment } from '../../workspace/environment.ts'
 import { basename } from 'node:path'
@@ -19,6 +20,7 @@ export async function openProject(
   { dir, env, flags }: { dir: string; env: Environment; flags?: Flags },
 ): Promise<Opened> {
   const repo = await shell.repositories.at(dir, env)
+  await refuseMoved(repo, fleetOf(shell))
   const { root, notice } = managedRoot(repo, shell.paths)
   const configured = await configure(repo, { env, root, ...(flags === undefined ? {} : { flags }) })
   const known = fleetOf(shell).projects.has(repo.id)
@@ -52,11 +54,16 @@ export function projectFacts(shell: Shell, { repo, configured }: Opened): Fact[]
 /** Empty: the repository makes Berth run nothing. */
 export const consentHash = ({ consent, hash }: Configured): string => (consent.length === 0 ? '' : hash)
 
-/** The project of a folder, as recorded. Throws `not-found` if Berth never saw it. */
-export async function knownProject(shell: Shell, dir: string): Promise<Project & { repo: Repository }> {
+/** The project of a folder, as recorded. Throws `not-found` if Berth never saw it; `names`: tasks that are meant. */
+export async function knownProject(
+  shell: Shell,
+  dir: string,
+  [name]: readonly string[] = [],
+): Promise<Project & { repo: Repository }> {
   const repo = await shell.repositories.at(dir, shell.env)
   const project = fleetOf(shell).projects.get(repo.id)
   await refuseMoved(repo, fleetOf(shell))
+  if (!project && name !== undefined) throw noTask(fleetOf(shell), repo.id, { name, call: 'berth show' })
   if (!project)
     throw new BerthError('not-found', `Berth knows no task of '${repo.root}'`, 'berth run "BRIEF"')
   return { ...project, repo }

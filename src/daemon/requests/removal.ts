@@ -28,7 +28,7 @@ export async function removeTasks(
   shell: Shell,
   params: Requests['rm']['params'],
 ): Promise<Requests['rm']['answer']> {
-  const project = await knownProject(shell, params.repo)
+  const project = await knownProject(shell, params.repo, params.tasks)
   const tasks = params.tasks.map(name => taskNamed(fleetOf(shell), project.id, name))
   return { removed: await Promise.all(tasks.map(task => removeTask(shell, task, params))) }
 }

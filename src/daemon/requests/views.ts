@@ -8,7 +8,7 @@ import { type Clock } from '../../core/clock.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type Loss } from '../../core/event.ts'
 import { type Fleet } from '../../core/fleet.ts'
-import { nearest } from '../../core/nearest.ts'
+import { noTask } from '../../core/notask.ts'
 import { shellWord } from '../../core/shellword.ts'
 import { isBare, type Task } from '../../core/task.ts'
 import { isListed, isoOf, savedViews, showView, taskView } from '../../core/views.ts'
@@ -184,20 +184,15 @@ export async function findTask(
   dir: string,
   name: string,
 ): Promise<Task> {
-  const { id } = await reader.at(dir)
-  return taskNamed(reader.fleet, id, name)
+  const repo = await reader.at(dir)
+  await refuseMoved(repo, reader.fleet)
+  return taskNamed(reader.fleet, repo.id, name)
 }
 
 export function taskNamed(fleet: Fleet, project: string, name: string): Task {
   const task = fleet.tasks.get(`${project}/${name}`)
   if (task) return task
-  const names = [...fleet.tasks.values()].filter(each => each.project === project).map(each => each.name)
-  const near = nearest(name, names)
-  throw new BerthError(
-    'not-found',
-    `no task '${name}'${near === undefined ? '' : `; did you mean '${near}'?`}`,
-    near === undefined ? 'berth ls --all' : `berth show ${near}`,
-  )
+  throw noTask(fleet, project, { name, call: 'berth show' })
 }
 
 async function mergedOf(site: Site, task: Task): Promise<ShowView['merged']> {

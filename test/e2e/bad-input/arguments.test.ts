@@ -147,7 +147,7 @@ test('a revision that is not there is refused before the task is recorded', asyn
     {
       error: 'not-found',
       message: "there is no revision 'nope'",
-      hint: `git -C '${repo}' log --oneline --all`,
+      hint: `git -C ${repo} log --oneline --all`,
     },
     { cwd: repo },
   )
