@@ -65,3 +65,14 @@ function safeName(name: string): string {
   const unlocked = name.replace(/\.lock$/, '-lock')
   return isReserved(unlocked) ? `task-${unlocked}`.slice(0, nameLimit) : unlocked
 }
+
+/** Whether a pattern of files to copy, git's own kind, leads out of the repository however it is read. */
+export function leadsOut(pattern: string): boolean {
+  const plain = pattern.replace(/^!/, '')
+  return (
+    plain.split(/[\\/]/).includes('..') ||
+    plain.startsWith('~') ||
+    /^([A-Za-z]:|\\)/.test(plain) ||
+    /[\0\n]/.test(plain)
+  )
+}

@@ -11,6 +11,7 @@ import { nearest } from '../core/nearest.ts'
 import { type Base, type Layer, mergeSettings, type Merged } from '../core/policy.ts'
 import { checkSettings, lineOf, type UserSettings } from '../core/settings.ts'
 import { editAt, gitCall } from '../core/shellword.ts'
+import { checkCopies, includedPatterns, type Source } from './copypatterns.ts'
 import { git } from '../git/git.ts'
 import { type Repository } from '../git/open.ts'
 import { tipOf } from '../git/branch.ts'
@@ -40,8 +41,6 @@ export type Configured = Merged & {
 export type SettingPlace = { where: string; hint: string }
 
 /** A text that settings are read from. */
-type Source = { shown: string; text: string; way: (line: number) => string }
-
 type Sourced = Layer & { source?: Source }
 
 /** The error of a setting that is well-formed and cannot work, with its place where it has one. */
@@ -65,6 +64,8 @@ export async function configure(
   const above = [...(user ? [user.layer] : []), ...environment, ...flagLayers(flags ?? {})]
   const own = await readOwn(repo, above)
   const layers: Sourced[] = [...(own.layer ? [own.layer] : []), ...above]
+  for (const { settings, source } of layers)
+    if (settings.copies && source) checkCopies(repo.root, settings.copies, source)
   const base: Base = {
     repository: repo.root,
     root,
@@ -152,6 +153,10 @@ function checkoutOf(repo: Repository): {
   const read = (name: string) =>
     folder === undefined ? undefined : readIfThere(join(folder, name))?.toString('utf8')
   const text = read(fileName)
+  const include = (): Source | undefined => {
+    const lines = read(includeName)
+    return lines === undefined ? undefined : fileSource(join(folder ?? '', includeName), lines)
+  }
   return {
     hint: key => {
       const value = lenient(text)[key]
@@ -161,7 +166,7 @@ function checkoutOf(repo: Repository): {
       const source = text === undefined ? 'none' : `${fileName} of the checkout`
       return {
         ...ownOf(source, text === undefined ? undefined : fileSource(join(folder ?? '', fileName), text)),
-        include: includeLines(read(includeName)),
+        include: includedPatterns(repo.root, include()),
       }
     },
   }
@@ -181,14 +186,15 @@ async function ofCommit(repo: Repository, branch: string): Promise<Own | undefin
   if (tip.is === 'unknown') throw new BerthError('git-failed', `git cannot read '${branch}': ${tip.reason}`)
   const commit = tip.commit ?? (await remoteTip(repo, branch))
   if (commit === undefined) return undefined
-  const text = await blob(repo, commit, fileName)
-  if (text === undefined) return undefined
-  const source = `${fileName} at ${branch} ${commit.slice(0, 10)}`
-  const way = gitCall(repo.root, 'show', `${commit.slice(0, 10)}:${fileName}`)
-  return {
-    ...ownOf(source, { shown: `${branch}:${fileName}`, text, way: () => way }),
-    include: includeLines(await blob(repo, commit, includeName)),
+  const read = async (name: string): Promise<Source | undefined> => {
+    const text = await blob(repo, commit, name)
+    const way = gitCall(repo.root, 'show', `${commit.slice(0, 10)}:${name}`)
+    return text === undefined ? undefined : { shown: `${branch}:${name}`, text, way: () => way }
   }
+  const own = await read(fileName)
+  if (own === undefined) return undefined
+  const source = `${fileName} at ${branch} ${commit.slice(0, 10)}`
+  return { ...ownOf(source, own), include: includedPatterns(repo.root, await read(includeName)) }
 }
 
 async function remoteTip(repo: Repository, branch: string): Promise<string | undefined> {
@@ -237,12 +243,6 @@ function ownOf(from: string, source: Source | undefined): Own {
   if (source === undefined) return none
   return { ...none, layer: { from, settings: parsed(source, 'repository'), repository: true, source } }
 }
-
-const includeLines = (text: string | undefined): string[] =>
-  (text ?? '')
-    .split(/\r\n|\n/)
-    .map(line => line.trim())
-    .filter(line => line !== '' && !line.startsWith('#'))
 
 /** Parses and checks one file. Throws `config`, with file and line. */
 function parsed({ text, shown, way }: Source, of: 'repository' | 'user'): UserSettings {

@@ -7,6 +7,7 @@ import { copyFile, cp, lstat, mkdir, readlink, unlink, writeFile } from 'node:fs
 import { dirname, join } from 'node:path'
 import { BerthError } from '../core/errors.ts'
 import { type TaskName } from '../core/event.ts'
+import { leadsOut } from '../core/names.ts'
 import { git, inDirectory, ok } from '../git/git.ts'
 import { bytesOf, fsPath, joinNul, shownPath, splitNul } from '../git/path.ts'
 import { type KnownFile } from '../git/ignored.ts'
@@ -83,10 +84,9 @@ const isKnown = (value: unknown): value is KnownFile => {
   )
 }
 
+// Configuration refuses such a pattern by file and line; what was recorded before it did is not followed either.
 function checkPattern(pattern: string): void {
-  const plain = pattern.replace(/^!/, '')
-  const leaves = plain.split(/[\\/]/).includes('..') || plain.startsWith('~') || /^([A-Za-z]:|\\)/.test(plain)
-  if (leaves || /[\0\n]/.test(plain))
+  if (leadsOut(pattern))
     throw new BerthError(
       'config',
       `'${shownPath(pattern)}' in 'copies' leaves the repository`,

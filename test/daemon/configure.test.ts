@@ -52,6 +52,33 @@ test('without any configuration the defaults count', async () => {
   })
 })
 
+test('a pattern of files to copy that leads out of the repository is refused where it is written', async () => {
+  const repo = world.repository('repo', { 'berth.toml': 'land = "ask"\n', 'etc/own': 'x\n' })
+  world.write(world.path('outside'), 'x')
+  for (const pattern of ['../x', 'a/../../b', '~/x', 'C:/x', world.path('outside'), `${world.dir}/out*`]) {
+    const said = `'${pattern}' leads out of the repository; name files from its root`
+    world.commit(repo, 'toml', {
+      '.worktreeinclude': '',
+      'berth.toml': `land = "ask"\n\ncopies = [".env", "!${pattern}"]\n`,
+    })
+    await expect(configured(repo), pattern).rejects.toMatchObject({
+      code: 'config',
+      message: `'main:berth.toml', line 3: 'copies': ${said.replace("'", "'!")}`,
+    })
+    world.commit(repo, 'include', {
+      'berth.toml': 'land = "ask"\n',
+      '.worktreeinclude': `# x\n.env\n${pattern}\n`,
+    })
+    await expect(configured(repo), pattern).rejects.toMatchObject({
+      code: 'config',
+      message: `'main:.worktreeinclude', line 3: ${said}`,
+    })
+  }
+  const inside = ['/.env', '/etc/*', '*.local', 'a..b', '/nowhere/at/all']
+  world.commit(repo, 'inside', { '.worktreeinclude': `${inside.join('\n')}\n` })
+  expect((await configured(repo)).policy.copies).toEqual(inside)
+})
+
 test('the berth.toml of the target counts, not that of a branch that is checked out', async () => {
   const repo = world.repository('repo', {
     'berth.toml': 'land = "auto"\n',
