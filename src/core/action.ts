@@ -147,7 +147,7 @@ function taskWays(item: Item, task: Task): Way[] {
         removeWay(task, {}),
       ]
     case 'target':
-      return [landWay(item, task, 'try to land it again'), retryWay(task), removeWay(task, {})]
+      return [landWay(item, task, landLabel(task)), retryWay(task), removeWay(task, {})]
     case 'gate':
       return [retryWay(task), landWay(item, task, 'verify it as it is now, and land it'), removeWay(task, {})]
     case 'decide':
@@ -165,6 +165,9 @@ const retryWay = (task: Task): Way => ({
   command: `berth retry ${task.name}`,
   facts: by => [{ kind: 'task.retried', by, ...of(task) }],
 })
+
+const landLabel = ({ landing }: Task): string =>
+  landing === undefined ? 'test it on the target as it is now, and land it' : 'try to land it again'
 
 const landWay = ({ subject }: Item, task: Task, label: string): Way => ({
   key: 'land',

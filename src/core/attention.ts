@@ -6,7 +6,8 @@ import { type Holder, type ItemKind } from './event.ts'
 import { type Fleet, type Project, liveTasks } from './fleet.ts'
 import { actionsOf } from './action.ts'
 import { type Asked, type Moment, type Run, openQuestion } from './run.ts'
-import { holdsQueue, landingQueue, shut, stagesOf } from './schedule.ts'
+import { asksPerson } from './ready.ts'
+import { holdsQueue, landingQueue, mends, shut, stagesOf } from './schedule.ts'
 import { type Stage, stageOf } from './stage.ts'
 import { type Evidence, doing, noted } from './words.ts'
 import { type Task } from './task.ts'
@@ -122,7 +123,7 @@ function ofTask(fleet: Fleet, task: Task, behind: Map<string, Task[]>): Item[] {
     case 'decide':
       return [item('decide', sinceOf(task), stage.sentence, stage.evidence, 'decide')]
     case 'ready':
-      if (stage.block === undefined || !stage.wanted) return []
+      if (stage.block === undefined || !asksPerson(stage)) return []
       return [
         item(
           kindOfBlock(stage.block.code),
@@ -242,7 +243,8 @@ function dependents(fleet: Fleet): Map<string, Task[]> {
   for (const [task, stage] of stages) {
     const queue = queues.get(task.project)
     if (queue === undefined || stage.is !== 'ready' || !holdsQueue(stage)) continue
-    behind.set(task.key, [...(behind.get(task.key) ?? []), ...queue])
+    const held = queue.filter(ready => !mends(ready, task))
+    behind.set(task.key, [...(behind.get(task.key) ?? []), ...held])
   }
   return behind
 }

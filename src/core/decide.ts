@@ -5,11 +5,13 @@ import { type Clock } from './clock.ts'
 import { type Deadline, type Effect, type EndWhy } from './effect.ts'
 import { type Fact, type RunId } from './event.ts'
 import { type Fleet, type Project, policyOf } from './fleet.ts'
+import { targetOf } from './ready.ts'
 import { type Run, isWaiting, workedMs } from './run.ts'
 import {
   type Startable,
   holdsQueue,
   landingQueue,
+  mends,
   obstacleOf,
   shut,
   stagesOf,
@@ -159,13 +161,14 @@ const isProtectedApproved = (task: Task, commit: string): boolean =>
   task.approved.some(approval => approval.commit === commit && approval.what === 'protected')
 
 // One task of a project lands at a time, so that what was tested is what lands. A target that is itself red, or was
-// rewritten, holds the queue: nobody is blamed for it.
+// rewritten, holds the queue, apart from what mends it: nobody is blamed for it.
 function land(fleet: Fleet, stages: ReadonlyMap<Task, Stage>, clock: Clock): Effect[] {
-  const queues = landingQueue(fleet, stages)
-  for (const [task, stage] of stages) if (holdsQueue(stage)) queues.delete(task.project)
+  const holders = [...stages].flatMap(([task, stage]) => (holdsQueue(stage) ? [task] : []))
   const effects: Effect[] = []
-  for (const queue of queues.values()) {
-    const task = queue.find(ready => isDue(stages.get(ready), clock))
+  for (const [project, queue] of landingQueue(fleet, stages)) {
+    const held = holders.filter(holder => holder.project === project)
+    const free = queue.filter(ready => held.every(holder => mends(ready, holder)))
+    const task = free.find(ready => isDue(stages.get(ready), clock))
     const stage = task && stages.get(task)
     if (task === undefined || stage?.is !== 'ready') continue
     const { commit } = stage.verification
@@ -185,12 +188,6 @@ function land(fleet: Fleet, stages: ReadonlyMap<Task, Stage>, clock: Clock): Eff
 
 const isDue = (stage: Stage | undefined, clock: Clock): boolean =>
   stage?.is === 'ready' && stage.at <= clock.awake
-
-function targetOf(fleet: Fleet, task: Task): string {
-  const { workspace } = task
-  const known = workspace?.phase === 'ready' ? workspace.target : undefined
-  return known ?? policyOf(fleet, task)?.target ?? ''
-}
 
 function deadlineOf(fleet: Fleet, stages: ReadonlyMap<Task, Stage>, clock: Clock): Deadline {
   const walls: number[] = []

@@ -5,7 +5,7 @@
 // them; *observations* are not folded and may be trimmed. `seq` numbers both.
 
 import { type ProjectPolicy, type Limits } from './config.ts'
-import { type Landing, type Outcome, type RunEnd, type Usage } from './outcome.ts'
+import { type Landing, type Outcome, type RedTarget, type RunEnd, type Usage } from './outcome.ts'
 
 /** Repository id (hex digest of its git common directory and state id). */
 export type ProjectId = string
@@ -279,6 +279,8 @@ export type StateFact =
       gates: string[]
       changes: ChangeCount
       uncommitted: boolean
+      /** Fails on what its work stands on, too: its landing judges it. */
+      red?: RedTarget
     } & OfTask)
   /** `unknown`: the gates could not be judged at all, and no agent is asked to mend it. */
   | ({ kind: 'task.red'; commit: string; gate: string; reason: string; unknown?: true } & OfTask)

@@ -26,7 +26,7 @@ export type Project = {
   hash: string
   consented: string[]
   /** The target's tip as Berth last saw it. */
-  tip?: { target: string; commit: string }
+  tip?: { target: string; commit: string; seq: number }
   refused?: { reason: string; hint?: string; since: Moment }
 }
 
@@ -285,17 +285,17 @@ function applyProject(fleet: Fleet, event: Event): void {
       return
     }
     case 'landing.tested':
-      fleet.projects.set(event.project, {
-        ...projectOf(fleet, event.project),
-        tip: { target: event.target, commit: event.tip },
-      })
+      saw(fleet, event, { target: event.target, commit: event.tip })
       return
     case 'landing.landed':
-      fleet.projects.set(event.project, {
-        ...projectOf(fleet, event.project),
-        tip: { target: event.target, commit: event.merge },
-      })
+      saw(fleet, event, { target: event.target, commit: event.merge })
       return
+    case 'landing.failed': {
+      const target = fleet.tasks.get(keyOf(event))?.landing?.target
+      if (event.failure.is === 'target-red' && target !== undefined)
+        saw(fleet, event, { target, commit: event.failure.tip })
+      return
+    }
     case 'consent.given': {
       const before = projectOf(fleet, event.project)
       fleet.projects.set(event.project, { ...before, consented: [...before.consented, event.hash] })
@@ -308,6 +308,12 @@ function applyProject(fleet: Fleet, event: Event): void {
     }
     default:
   }
+}
+
+type Tip = { target: string; commit: string }
+
+function saw(fleet: Fleet, { project, seq }: { project: ProjectId; seq: number }, tip: Tip): void {
+  fleet.projects.set(project, { ...projectOf(fleet, project), tip: { ...tip, seq } })
 }
 
 const projectOf = (fleet: Fleet, id: ProjectId): Project =>

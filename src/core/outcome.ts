@@ -75,13 +75,16 @@ export type Astray = {
   reason?: string
 }
 
+/** A gate that fails on a commit that holds nothing of the task, and how it failed there. `tip`: the commit. */
+export type RedTarget = { gate: string; reason: string; tail: string[]; tip: string }
+
 /** Why a landing did not happen. Nothing moved in any of these. */
 export type Landing =
   /** `onto`: what it was merged with, by the name that a person would type. */
   | { is: 'conflict'; paths: string[]; tip: string; onto?: string }
   | { is: 'gate'; gate: string; reason: string; tail: string[]; tip: string }
   /** The target is red by itself: nobody is blamed (case 60). */
-  | { is: 'target-red'; gate: string; reason: string; tail: string[]; tip: string }
+  | ({ is: 'target-red' } & RedTarget)
   | { is: 'target-moved'; tip: string }
   | { is: 'target-busy'; paths: string[]; reason: string }
   | { is: 'target-rewritten'; was: string; tip: string; left: string[] }

@@ -3,10 +3,11 @@
 import { type ReasonCode } from './api.ts'
 import { type Fleet, policyOf } from './fleet.ts'
 import { type LandingState } from './landing.ts'
-import { type Landing } from './outcome.ts'
+import { type Landing, type RedTarget } from './outcome.ts'
 import { type Failing, gateEvidence, pauseMs } from './recover.ts'
+import { type Moment } from './run.ts'
 import { type Task, type Verification, isApproved } from './task.ts'
-import { type Evidence, failedWhile, list } from './words.ts'
+import { type Evidence, failedWhile, list, redBefore } from './words.ts'
 
 /** Why a ready task that is wanted on the target is not going there. */
 export type Block = { code: ReasonCode; sentence: string; evidence: Evidence[] }
@@ -31,11 +32,19 @@ export function readyStage(
   const ready: Ready = { is: 'ready', verification, wanted, at: 0 }
   if (landing?.phase === 'failed')
     return unlandable(fleet, task, landing) ?? again(fleet, task, landing, ready)
+  const { red } = verification
+  if (red !== undefined) {
+    const stays = !wanted && isRed(fleet, task, { ...red, since: verification.since })
+    return stays ? { ...ready, block: redBlock(task, red, redBefore(red)) } : ready
+  }
   const unseen = verification.uncommitted && verification.gates.length === 0
   if (!unseen || isApproved(task, verification.commit, 'uncommitted-work')) return ready
   const sentence = 'Berth committed what the agent left, and no gate has seen it'
   return { ...ready, block: { code: 'uncommitted-work', sentence, evidence: commits([verification.commit]) } }
 }
+
+/** Whether a person is asked about what blocks it: where it is to land, or a red target kept it from being judged. */
+export const asksPerson = ({ wanted, block }: Ready): boolean => wanted || block?.code === 'target-red'
 
 type FailedLanding = LandingState & { phase: 'failed' }
 
@@ -72,6 +81,8 @@ function again(fleet: Fleet, task: Task, landing: FailedLanding, ready: Ready): 
   switch (failure.is) {
     case 'target-moved':
       return landing.tries < triesOf(fleet, task) ? ready : { ...ready, block }
+    case 'target-red':
+      return isRed(fleet, task, { ...failure, since: landing.since }) ? { ...ready, block } : ready
     case 'protected':
       return isApproved(task, landing.commit, 'protected') ? ready : { ...ready, block }
     case 'failed': {
@@ -84,12 +95,31 @@ function again(fleet: Fleet, task: Task, landing: FailedLanding, ready: Ready): 
   }
 }
 
+/** Where its work lands. */
+export function targetOf(fleet: Fleet, task: Task): string {
+  const { workspace } = task
+  const known = workspace?.phase === 'ready' ? workspace.target : undefined
+  return known ?? policyOf(fleet, task)?.target ?? ''
+}
+
+/** Whether nothing was seen of the target since that is not red there, as far as is known. */
+function isRed(fleet: Fleet, task: Task, { tip, since }: { tip: string; since: Moment }): boolean {
+  const now = fleet.projects.get(task.project)?.tip
+  return (
+    now === undefined || now.target !== targetOf(fleet, task) || now.commit === tip || now.seq < since.seq
+  )
+}
+
+const redBlock = (task: Task, red: RedTarget, sentence: string): Block => ({
+  code: 'target-red',
+  sentence,
+  evidence: [...commits([red.tip]), ...gateEvidence(task, red)],
+})
+
 function blockOf(task: Task, failure: Landing, tries: number): Block {
   switch (failure.is) {
-    case 'target-red': {
-      const sentence = `gate '${failure.gate}' fails on the target itself: ${failure.reason}`
-      return { code: 'target-red', sentence, evidence: gateEvidence(task, failure) }
-    }
+    case 'target-red':
+      return redBlock(task, failure, `gate '${failure.gate}' fails on the target itself: ${failure.reason}`)
     case 'target-moved': {
       const sentence = `the target moved during each of ${tries} tries`
       return { code: 'target', sentence, evidence: commits([failure.tip]) }

@@ -104,7 +104,8 @@ export function unmet(fleet: Fleet, task: Task): { missing: string[]; tasks: Tas
 
 /** Landed; or, where nothing is to land, ready. */
 export const isMet = (task: Task): boolean =>
-  task.landing?.phase === 'landed' || (task.spec.land === 'never' && task.verification?.is === 'ready')
+  task.landing?.phase === 'landed' ||
+  (task.spec.land === 'never' && task.verification?.is === 'ready' && !task.verification.red)
 
 function dependencyObstacle(fleet: Fleet, task: Task): Obstacle | undefined {
   const { missing, tasks } = unmet(fleet, task)
@@ -220,7 +221,20 @@ export function landingQueue(fleet: Fleet, stages: ReadonlyMap<Task, Stage>): Ma
 /** Whether nothing else of its project lands while it is so. */
 export const holdsQueue = (stage: Stage): boolean =>
   stage.is === 'landing' ||
-  (stage.is === 'ready' && (stage.block?.code === 'target-red' || stage.block?.code === 'target'))
+  (stage.is === 'ready' &&
+    stage.wanted &&
+    (stage.block?.code === 'target-red' || stage.block?.code === 'target'))
+
+/**
+ * Whether a task lands although `holder` holds the queue: what passed on the very commit that is red there makes the
+ * target green again.
+ */
+export function mends({ workspace, verification }: Task, { landing }: Task): boolean {
+  if (landing?.phase !== 'failed' || landing.failure.is !== 'target-red') return false
+  const { gate, tip } = landing.failure
+  const passed = verification?.is === 'ready' && verification.gates.includes(gate)
+  return passed && workspace?.phase === 'ready' && workspace.base === tip
+}
 
 /** Which of two tasks lands first. */
 export const landingOrder = (a: Task, b: Task): number =>

@@ -14,6 +14,7 @@ import {
   list,
   noted,
   reasonText,
+  redBefore,
   removalDone,
   stashWords,
   tookUpWords,
@@ -90,8 +91,14 @@ const table: Table = {
     end.code === 0 && reason === undefined
       ? `gate '${gate}' passed after ${duration(ms)}`
       : `gate '${gate}' failed after ${duration(ms)}: ${reason ?? exit(end)}`,
-  'task.ready': ({ commit, gates }) =>
-    `ready at ${short(commit)}${gates.length > 0 ? `; passed: ${gates.join(', ')}` : ''}`,
+  'task.ready': ({ commit, gates, red }) =>
+    [
+      `ready at ${short(commit)}`,
+      gates.length > 0 ? `passed: ${gates.join(', ')}` : '',
+      red ? redBefore(red) : '',
+    ]
+      .filter(Boolean)
+      .join('; '),
   'task.red': ({ gate, reason }) => `gate '${gate}' failed: ${reason}`,
   'task.withdrawn': ({ commit, reason }) => `${short(commit)} is withdrawn: ${reason}`,
   'landing.claimed': ({ commit, target }) => `landing ${short(commit)} on ${target || 'the target'}`,

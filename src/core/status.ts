@@ -3,10 +3,12 @@
 import { type ReasonCode, type Status, type WaitsFor, reasonCodes } from './api.ts'
 import { type Clock } from './clock.ts'
 import { type Fleet, liveTasks } from './fleet.ts'
+import { asksPerson } from './ready.ts'
 import { openQuestion } from './run.ts'
-import { holdsQueue, obstacleOf, shut } from './schedule.ts'
+import { holdsQueue, mends, obstacleOf, shut } from './schedule.ts'
 import { type Stage, interrupt, stageOf } from './stage.ts'
 import { type Task } from './task.ts'
+import { redBefore } from './words.ts'
 
 export type StatusView = {
   status: Status
@@ -164,11 +166,15 @@ function verifyingStatus(fleet: Fleet, task: Task): StatusView {
 function readyStatus(fleet: Fleet, task: Task, stage: Stage & { is: 'ready' }, clock: Clock): StatusView {
   if (stage.block !== undefined) {
     const status = as('ready', stage.block.code, stage.block.sentence)
-    return task.spec.land === 'never' && !stage.wanted ? status : { ...status, waitsFor: 'person' }
+    return task.spec.land === 'never' && !asksPerson(stage) ? status : { ...status, waitsFor: 'person' }
   }
-  const { gates } = stage.verification
+  const { gates, red } = stage.verification
   const passed =
-    gates.length === 0 ? 'its agent is done, and there is no gate' : `its gates passed: ${gates.join(', ')}`
+    red !== undefined
+      ? redBefore(red)
+      : gates.length === 0
+        ? 'its agent is done, and there is no gate'
+        : `its gates passed: ${gates.join(', ')}`
   if (!stage.wanted) {
     if (task.spec.land === 'never') return as('ready', 'ready', passed)
     return person('ready', 'ready', `${passed}; it waits for \`berth land\``)
@@ -187,7 +193,7 @@ function queueHolder(fleet: Fleet, task: Task): { code: ReasonCode; sentence: st
     if (other.project !== task.project || other.key === task.key || other.landing?.phase !== 'failed')
       continue
     const stage = stageOf(fleet, other)
-    if (stage.is === 'ready' && holdsQueue(stage)) return stage.block
+    if (stage.is === 'ready' && holdsQueue(stage) && !mends(task, other)) return stage.block
   }
   return undefined
 }

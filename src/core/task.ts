@@ -9,6 +9,7 @@ import {
   type TaskSpec,
 } from './event.ts'
 import { type LandingState, applyLanding } from './landing.ts'
+import { type RedTarget } from './outcome.ts'
 import { type Moment, type Run, applyRun, claimedRun, isAlive, momentOf } from './run.ts'
 import { type Removal, type Workspace, applyRemoval, applyWorkspace, madeAgain, putOff } from './workspace.ts'
 
@@ -24,6 +25,8 @@ export type Verification =
       gates: string[]
       changes: ChangeCount
       uncommitted: boolean
+      /** A gate that fails without its work, too: only on the merge with the target it can be judged. */
+      red?: RedTarget
       since: Moment
     }
   | {
@@ -279,13 +282,11 @@ function proved(task: Task, event: Event): void {
       drop(task, 'gate')
       task.gates = [...task.gates, resultOf(event)].slice(-20)
       return
-    case 'task.ready': {
-      const { commit, gates, changes, uncommitted } = event
+    case 'task.ready':
       drop(task, 'gate')
       drop(task, 'unmended')
-      task.verification = { is: 'ready', commit, gates, changes, uncommitted, since: momentOf(event) }
+      task.verification = readyBy(event)
       return
-    }
     case 'task.red': {
       const { commit, gate, reason, unknown = false } = event
       const tail = task.gates.findLast(result => result.gate === gate && result.commit === commit)?.tail ?? []
@@ -323,6 +324,12 @@ function proved(task: Task, event: Event): void {
       return
     default:
   }
+}
+
+function readyBy(event: Event & { kind: 'task.ready' }): Verification {
+  const { commit, gates, changes, uncommitted, red } = event
+  const before = red === undefined ? {} : { red }
+  return { is: 'ready', commit, gates, changes, uncommitted, ...before, since: momentOf(event) }
 }
 
 // Its worktree is looked at once more; what is found there is verified anew.

@@ -3,6 +3,7 @@
 import { type ReasonCode, reasonCodes } from './api.ts'
 import { type EndWhy } from './effect.ts'
 import { type Approval, type TeardownStep } from './event.ts'
+import { type RedTarget } from './outcome.ts'
 import { neverStarted } from './run.ts'
 
 /** What a statement rests on: of which kind, and the text itself. */
@@ -120,7 +121,7 @@ export const approvals: { [what in Approval]: string } = {
 export const gatePlaces: { [where in 'workspace' | 'integration' | 'target']: string } = {
   workspace: 'in its workspace',
   integration: 'on the merge with the target',
-  target: 'on the target alone',
+  target: 'without its work',
 }
 
 /** How what has landed came into the target. */
@@ -172,3 +173,7 @@ export const baseRules: { [rule: string]: string } = {
   dependency: 'what it waited for',
   integration: 'for landing',
 }
+
+/** Why its own gates do not judge the work of a task. */
+export const redBefore = ({ gate, reason, tip }: RedTarget): string =>
+  `gate '${gate}' fails without its work, too, on ${tip.slice(0, 10)}: ${reason}`

@@ -41,7 +41,9 @@ const failures: ReadonlySet<Fact['kind']> = new Set<Fact['kind']>([
 ])
 
 const isFailure = (fact: Fact): boolean =>
-  failures.has(fact.kind) || (fact.kind === 'run.collected' && fact.outcome.is === 'unknown')
+  failures.has(fact.kind) ||
+  (fact.kind === 'run.collected' && fact.outcome.is === 'unknown') ||
+  (fact.kind === 'task.ready' && fact.red !== undefined)
 
 async function act(shell: Shell, effect: Effect, { signal, record }: PerformContext): Promise<Fact[]> {
   // Facts of an effect under way reach the log before the effect goes on.

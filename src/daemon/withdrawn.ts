@@ -44,10 +44,14 @@ const isBusy = (shell: Shell, task: Task): boolean =>
 function reasonOf(task: Task, project: Project, commit: string, seen: Seen): string | undefined {
   if (seen.head !== commit)
     return `its branch is at ${seen.head.slice(0, 10)}, and ${commit.slice(0, 10)} was ready`
-  const mayWrite = project.policy !== undefined && gatesOf(project.policy, task).some(gate => gate.mayWrite)
-  if (!seen.dirty || mayWrite || hasWithheld(task)) return undefined
+  if (!seen.dirty || hasWithheld(task) || gatesWrote(task, project)) return undefined
   return 'its worktree has changes that are not committed'
 }
+
+/** A gate may leave changes, or is red anyhow: neither is work that no gate has seen. */
+const gatesWrote = (task: Task, { policy }: Project): boolean =>
+  (task.verification?.is === 'ready' && task.verification.red !== undefined) ||
+  (policy !== undefined && gatesOf(policy, task).some(gate => gate.mayWrite))
 
 /** What Berth left uncommitted by itself stays so. */
 function hasWithheld(task: Task): boolean {

@@ -4,23 +4,16 @@ import { access, constants } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import picomatch from 'picomatch'
 import { type GatePolicy } from '../core/config.ts'
-import { type ChangeCount, type Fact, type TaskName } from '../core/event.ts'
-import { changesSince, headOf } from '../git/changes.ts'
+import { type TaskName } from '../core/event.ts'
 import { git, inDirectory, reasonOf as gitReason } from '../git/git.ts'
 import { splitNul } from '../git/path.ts'
 import { type CommandResult } from '../process/command.ts'
 import { type Place, runInPlace } from './place.ts'
 import { outputOf, reasonOf, type Site, type Voice } from './site.ts'
 
-export type VerifyInput = Site & {
-  place: Place
-  task: TaskName
-  commit: string
-  gates: GatePolicy[]
-  /** Berth committed what the agent left (reasonCode `uncommitted-work`). */
-  uncommitted: boolean
-  /** Paths that Berth did not commit by itself: they may stand uncommitted. */
-  withheld: string[]
+export type Gate = GatePolicy & {
+  /** What one task is to achieve: it says nothing about what the task's work stands on. */
+  own?: true
 }
 
 export type GateVerdict =
@@ -31,61 +24,16 @@ export type GateVerdict =
       reason: string
       tail: string[]
       /** It could not be judged at all. */ unknown: boolean
+      /** The gates before it. */ passed: string[]
     }
   | { is: 'cancelled' }
-
-/**
- * Effect `verify`: runs the gates in the task's workspace on exactly `commit`. Speaks `gate.started` and
- * `gate.exited`; returns `task.ready`, `task.red` or `task.withdrawn` (HEAD or the worktree is no longer that
- * commit; docs/decisions/0019). Cancelled: returns no fact, and may be asked again.
- */
-export async function verify(input: VerifyInput, voice: Voice): Promise<Fact[]> {
-  const { project, task, commit, place } = input
-  const of = { project, task }
-  const unknown = (reason: string): Fact[] => [
-    { kind: 'task.red', ...of, commit, gate: '', reason, unknown: true },
-  ]
-  const at = inDirectory(input.repo, place.path)
-  const since = changesSince(at, place.base, { target: `refs/heads/${place.target}` })
-  const [moved, changes] = await Promise.all([movedFrom(input), since])
-  if (moved.is === 'unknown') return unknown(moved.reason)
-  if (moved.is === 'moved') return [{ kind: 'task.withdrawn', ...of, commit, reason: moved.reason }]
-  if (changes.is === 'unknown') return unknown(changes.reason)
-  const verdict = await runGates(
-    { ...input, where: 'workspace', changed: changes.paths.flatMap(({ path, from = path }) => [path, from]) },
-    voice,
-  )
-  if (verdict.is === 'cancelled') return []
-  if (verdict.is === 'red') {
-    const { gate, reason } = verdict
-    return [{ kind: 'task.red', ...of, commit, gate, reason, ...(verdict.unknown ? { unknown: true } : {}) }]
-  }
-  const head = await headOf(at)
-  if (head.is !== 'head') return unknown(head.is === 'unborn' ? 'its branch has no commit' : head.reason)
-  if (head.commit !== commit)
-    return [
-      { kind: 'task.withdrawn', ...of, commit, reason: `HEAD moved to ${head.commit} while its gates ran` },
-    ]
-  const { files, insertions, deletions, commits } = changes
-  const count: ChangeCount = { files, insertions, deletions, commits }
-  return [
-    {
-      kind: 'task.ready',
-      ...of,
-      commit,
-      gates: verdict.gates,
-      changes: count,
-      uncommitted: input.uncommitted,
-    },
-  ]
-}
 
 export type GatesInput = Site & {
   place: Place
   task: TaskName
   commit: string
   where: 'workspace' | 'integration' | 'target'
-  gates: GatePolicy[]
+  gates: Gate[]
   /** Paths that differ: a gate with `paths` runs only if one of them matches. */
   changed: string[]
 }
@@ -99,9 +47,10 @@ export async function runGates(input: GatesInput, voice: Voice): Promise<GateVer
     if (!concerns(gate, input.changed)) continue
     if (voice.signal.aborted) return { is: 'cancelled' }
     if (stand.is === 'unknown')
-      return { is: 'red', gate: gate.name, reason: stand.reason, tail: [], unknown: true }
+      return { is: 'red', gate: gate.name, reason: stand.reason, tail: [], unknown: true, passed }
     const { verdict, after } = await runGate(input, gate, stand.text, voice)
-    if (verdict.is !== 'green') return verdict
+    if (verdict.is === 'red') return { ...verdict, passed }
+    if (verdict.is === 'cancelled') return verdict
     passed.push(gate.name)
     stand = after
   }
@@ -130,7 +79,7 @@ async function runGate(
   const why = judged === undefined ? {} : { reason: judged.reason, output: outFile }
   await voice.onFact({ kind: 'gate.exited', ...of, code, signal, ms, timedOut, tail, ...why })
   if (judged === undefined) return { verdict: { is: 'green', gates: [gate.name] }, after }
-  return { verdict: { is: 'red', gate: gate.name, ...judged, tail }, after }
+  return { verdict: { is: 'red', gate: gate.name, ...judged, tail, passed: [] }, after }
 }
 
 const couldNotRun = (error: unknown): CommandResult => ({
@@ -173,10 +122,10 @@ async function judge(
   return red(`it left changes in the worktree: ${paths.slice(0, 5).join(', ')}${more}`)
 }
 
-type Stand = { is: 'stand'; text: string } | { is: 'unknown'; reason: string }
+export type Stand = { is: 'stand'; text: string } | { is: 'unknown'; reason: string }
 
 /** HEAD and everything uncommitted, as one text to compare. */
-async function standOf(site: Site, worktree: string): Promise<Stand> {
+export async function standOf(site: Site, worktree: string): Promise<Stand> {
   const result = await git(inDirectory(site.repo, worktree), [...statusArgs])
   if (result.code !== 0 || result.truncated) return { is: 'unknown', reason: gitReason(result) }
   return { is: 'stand', text: result.out.toString('latin1') }
@@ -200,25 +149,10 @@ const newIn = (after: string, before: string): string[] => {
 }
 
 /** The path of one entry of porcelain v2 without renames; undefined for headers. */
-function pathIn(entry: string): string | undefined {
+export function pathIn(entry: string): string | undefined {
   const fields: { [kind: string]: number } = { '1': 8, u: 10, '?': 1 }
   const count = fields[entry[0] ?? '']
   return count === undefined ? undefined : entry.split(' ').slice(count).join(' ')
-}
-
-type Moved = { is: 'same' } | { is: 'moved'; reason: string } | { is: 'unknown'; reason: string }
-
-async function movedFrom(input: VerifyInput): Promise<Moved> {
-  const stand = await standOf(input, input.place.path)
-  if (stand.is === 'unknown') return stand
-  const entries = splitNul(Buffer.from(stand.text, 'latin1'))
-  const head = entries.find(entry => entry.startsWith('# branch.oid '))?.slice('# branch.oid '.length)
-  if (head !== input.commit)
-    return { is: 'moved', reason: `HEAD is at ${head ?? 'nothing'}, not at ${input.commit}` }
-  const allowed = new Set(input.withheld)
-  const dirty = entries.flatMap(entry => pathIn(entry) ?? []).filter(path => !allowed.has(path))
-  if (dirty.length === 0) return { is: 'same' }
-  return { is: 'moved', reason: `${dirty.length} uncommitted: ${dirty.slice(0, 5).join(', ')}` }
 }
 
 const concerns = (gate: GatePolicy, changed: string[]): boolean => {

@@ -1,19 +1,18 @@
 // Landing: the merge is built and tested in an integration workspace of Berth's own, then the target moves.
 
 import picomatch from 'picomatch'
-import { type GatePolicy } from '../core/config.ts'
 import { type Fact, type RunId, type TaskName } from '../core/event.ts'
 import { type Landing } from '../core/outcome.ts'
 import { tipOf } from '../git/branch.ts'
 import { git, type Git, ok } from '../git/git.ts'
-import { mergeInto, moveTarget, standAt } from '../git/integrate.ts'
+import { mergeInto, moveTarget } from '../git/integrate.ts'
 import { splitNul } from '../git/path.ts'
 import { pushTarget } from '../git/remote.ts'
 import { resolveBase, targetMove } from '../git/target.ts'
+import { redAt, rememberGreen } from './blame.ts'
 import { identityOf } from './environment.ts'
-import { type GatesInput, type GateVerdict, runGates } from './gates.ts'
-import { furnishMergespace, inTurn, openMergespace, remember, remembered } from './mergespace.ts'
-import { type Place } from './place.ts'
+import { type Gate, runGates } from './gates.ts'
+import { furnishMergespace, inTurn, openMergespace } from './mergespace.ts'
 import { reasonOf, shortName, type Site, targetRef, type Voice } from './site.ts'
 
 export type LandingInput = Site & {
@@ -27,7 +26,7 @@ export type LandingInput = Site & {
   target: string
   /** The target's tip when Berth last saw it: a tip that does not contain it was rewritten. */
   lastTip?: string
-  gates: GatePolicy[]
+  gates: Gate[]
   /** A person let its protected paths pass (docs/decisions/0016). */
   approved?: boolean
   secrets: string[]
@@ -205,73 +204,29 @@ type Built = { at: Git; from: string; onto: string; merge: string; changed: stri
 /** Gates on the result; if one is red, on the target's tip itself first, so that nobody is blamed for it. */
 async function test(input: LandingInput, voice: Voice, built: Built): Promise<Fact[]> {
   const { at, from, onto, merge, changed } = built
-  const furnished = await furnishMergespace(
-    input,
-    { ...input, at, commit: merge, target: shortName(input.target) },
-    voice,
-  )
+  const target = shortName(input.target)
+  const furnished = await furnishMergespace(input, { ...input, at, commit: merge, target }, voice)
   if (voice.signal.aborted) return []
   if (furnished.is === 'failed')
     return [failed(input, { is: 'failed', step: 'setup', reason: furnished.reason })]
   const { place } = furnished
-  const gates: GatesInput = { ...input, place, commit: merge, where: 'integration', changed }
-  const verdict = await runGates(gates, voice)
+  const verdict = await runGates({ ...input, place, commit: merge, where: 'integration', changed }, voice)
   if (verdict.is === 'cancelled') return []
   if (verdict.is === 'green') {
-    const { project, task, commit, target } = input
-    rememberVerdicts(input, merge, verdict.gates)
-    return [{ kind: 'landing.tested', project, task, commit, target, tip: from, merge }]
+    const { project, task, commit } = input
+    const green = input.gates.filter(({ name }) => verdict.gates.includes(name))
+    rememberGreen(input, merge, green)
+    return [{ kind: 'landing.tested', project, task, commit, target: input.target, tip: from, merge }]
   }
   const { gate, reason, tail } = verdict
   if (verdict.unknown)
     return [failed(input, { is: 'failed', step: 'gates', reason: `gate '${gate}': ${reason}` })]
-  const own = await verdictOnTarget(input, voice, { at, place, onto, gate })
-  if (own === 'cancelled') return []
-  if (own !== null) return [failed(input, { is: 'target-red', gate, ...own, tip: from })]
+  const red = input.gates.find(({ name }) => name === gate)
+  const before = red && (await redAt({ ...input, target }, { at, commit: onto, gate: red }, voice))
+  if (before === 'cancelled') return []
+  if (before) return [failed(input, { is: 'target-red', ...before })]
   return [failed(input, { is: 'gate', gate, reason, tail, tip: from })]
 }
-
-type Red = { reason: string; tail: string[] }
-
-/** Null: the gate is green on the target's own tip. Known from before, or tried now. */
-async function verdictOnTarget(
-  input: LandingInput,
-  voice: Voice,
-  request: { at: Git; place: Place; onto: string; gate: string },
-): Promise<Red | null | 'cancelled'> {
-  const { at, place, onto, gate: name } = request
-  const gate = input.gates.find(each => each.name === name)
-  if (gate === undefined) return null
-  const known = remembered(input).verdicts.findLast(
-    each => each.commit === onto && each.gate === lineOf(gate),
-  )
-  if (known !== undefined) return known.red
-  await standAt(at, onto, voice.signal)
-  const verdict: GateVerdict = await runGates(
-    {
-      ...input,
-      place,
-      commit: onto,
-      where: 'target',
-      gates: [{ name, run: gate.run, timeoutMs: gate.timeoutMs, mayWrite: gate.mayWrite }],
-      changed: [],
-    },
-    voice,
-  )
-  if (verdict.is === 'cancelled') return 'cancelled'
-  const red = verdict.is === 'red' ? { reason: verdict.reason, tail: verdict.tail } : null
-  remember(input, { verdicts: [...remembered(input).verdicts, { commit: onto, gate: lineOf(gate), red }] })
-  return red
-}
-
-/** What was green on the merge is green on the target, once it has moved there. */
-function rememberVerdicts(input: LandingInput, commit: string, names: string[]): void {
-  const green = input.gates.filter(({ name }) => names.includes(name))
-  const verdicts = green.map(gate => ({ commit, gate: lineOf(gate), red: null }))
-  if (verdicts.length > 0) remember(input, { verdicts: [...remembered(input).verdicts, ...verdicts] })
-}
-
-const lineOf = (gate: GatePolicy): string => `${gate.name}\n${gate.run}`
 
 const contains = async (repo: Git, tip: string, commit: string): Promise<boolean> =>
   (await git(repo, ['merge-base', '--is-ancestor', commit, tip])).code === 0

@@ -34,18 +34,45 @@ test('they land one after another, each tested as it will be; the one that is re
     green(world, repo, commit)
 })
 
-test('a target that is red by itself is recognised, and nobody is blamed for it', async () => {
+test('a target that is red by itself is recognised, nobody is blamed for it, and it is mended', async () => {
   const world = makeWorld()
   const repo = world.repository('repo', files)
-  expect(
-    await world.berth(['run', '--name', 'docs', '--command', agents.docs, '--trust', '--repo', repo, 'docs']),
-  ).toMatchObject({ code: 0 })
-  world.write(join(repo, 't3.sh'), 'exit 1\n')
+  const run = async (name: string, agent: string, ...flags: string[]): Promise<number | null> => {
+    const args = ['run', '--name', name, '--command', agent, '--trust', '--repo', repo, ...flags, name]
+    return (await world.berth(args)).code
+  }
+  expect(await run('docs', agents.docs)).toBe(0)
+  world.write(join(repo, 't3.sh'), 'echo three is broken; exit 1\n')
   world.git(repo, 'add', '-A')
   world.git(repo, 'commit', '-qm', 'red')
+  const tip = world.git(repo, 'rev-parse', 'main').trim()
   await world.berth(['land', 'docs', '--repo', repo])
   expect(await world.task(repo, 'docs')).toMatchObject({ status: 'ready', reasonCode: 'target-red' })
   expect((await world.items(repo)).map(item => item.kind)).toEqual(['target'])
+
+  expect(await run('late', 'echo late > late.txt')).toBe(3)
+  const reason = `gate 'test' fails without its work, too, on ${tip.slice(0, 10)}: exit code 1`
+  expect(await world.task(repo, 'late')).toMatchObject({
+    status: 'ready',
+    reasonCode: 'target-red',
+    reason,
+    attempt: 1,
+  })
+  const late = (await world.items(repo)).find(({ task }) => task === 'late')
+  expect(late).toMatchObject({
+    kind: 'target',
+    reason,
+    actions: [{ key: 'land' }, { key: 'retry' }, { key: 'rm' }],
+  })
+  expect(late?.evidence).toContainEqual({ kind: 'output', text: 'three is broken' })
+
+  expect(await run('mend', 'git rm -q t3.sh', '--land', 'auto')).toBe(0)
+  expect(await world.task(repo, 'mend')).toMatchObject({ status: 'landed' })
+  expect(await world.berth(['land', 'docs', 'late', '--repo', repo])).toMatchObject({ code: 0 })
+  for (const task of ['docs', 'late'])
+    expect(await world.task(repo, task)).toMatchObject({ status: 'landed', attempt: 1 })
+  expect(await world.items(repo)).toEqual([])
+  green(world, repo, 'main')
 })
 
 function green(world: World, repo: string, commit: string): void {

@@ -231,6 +231,14 @@ function* verify({ world, key, of, script, task }: Scene, commit: string): Act {
       { ...exited, code: 1, tail: ['not ok'] },
       { kind: 'task.red', commit, gate: 'test', reason: 'exited with 1', ...of },
     ]
+  if (gate === 'red-before') {
+    const red = { ...exited, code: 1, tail: ['not ok'] }
+    yield [red, { ...red, commit: tree.base, where: 'target' }]
+    // No gate has passed, but its landing judges it.
+    world.verified.add(commit)
+    const before = { gate: 'test', reason: 'exited with 1', tail: ['not ok'], tip: tree.base }
+    return [{ ...ready, gates: [], red: before }]
+  }
   passed(world, script, key, commit)
   return [{ ...exited, code: 0, tail: [] }, ready]
 }

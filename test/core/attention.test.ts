@@ -19,6 +19,7 @@ import {
   of,
   ready,
   red,
+  redBefore,
   runId,
   started,
   submit,
@@ -243,6 +244,42 @@ test.each<[Landing, string, string[], string[]]>([
   expect(only(story)).toMatchObject({ id })
   expect(status(story).slice(0, 2)).toEqual(words)
   expect(only(story).actions.map(({ key }) => key)).toEqual(keys)
+})
+
+test.each(['auto', 'ask', 'never'] as const)('a target that was red before, with --land %s', land => {
+  const story = told(submit('one', { land }), ...workspace(), ...attempt(done()), redBefore())
+  const reason = "gate 'test' fails without its work, too, on c0: exited with 1"
+  if (land === 'auto') {
+    expect(ids(story)).toEqual([])
+    expect(status(story)).toEqual(['ready', 'ready', 'landing'])
+    return
+  }
+  expect(status(story)).toEqual(['ready', 'target-red', 'person'])
+  expect(only(story)).toMatchObject({
+    id: 'target:one',
+    reason,
+    evidence: [
+      { kind: 'commit', text: 'c0' },
+      { kind: 'gate', text: 'test' },
+      { kind: 'output', text: 'not ok 1' },
+    ],
+    actions: [
+      { key: 'land', label: 'test it on the target as it is now, and land it', command: 'berth land one' },
+      { key: 'retry' },
+      { key: 'rm' },
+    ],
+  })
+  expect(status(answer(story, 'one', 'land'))).toEqual(['ready', 'ready', 'landing'])
+})
+
+test('it needs nobody any more when another landing has moved the target since', () => {
+  const story = told(submit('one', { land: 'ask' }), submit('two'), ...upToReady('two', 'c2'))
+  story.tell(...landed('two', 'c2'))
+  story.tell(...workspace(), ...attempt(done()), redBefore())
+  expect(ids(story)).toEqual(['target:one'])
+  story.tell(submit('mend'), ...upToReady('mend', 'c3'), ...landed('mend', 'c3'))
+  expect(ids(story)).toEqual([])
+  expect(status(story)).toEqual(['ready', 'ready', 'person'])
 })
 
 test('each way out of a landing that failed leads somewhere', () => {

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { items } from '../../src/core/attention.ts'
 import { type Clock } from '../../src/core/clock.ts'
 import { decide, isUnwanted } from '../../src/core/decide.ts'
 import { type Effect } from '../../src/core/effect.ts'
@@ -9,6 +10,7 @@ import { type Event, type Fact } from '../../src/core/event.ts'
 import { type Fleet, emptyFleet, replay } from '../../src/core/fleet.ts'
 import { type Landing, type RunEnd } from '../../src/core/outcome.ts'
 import { pauseMs } from '../../src/core/recover.ts'
+import { statusOf } from '../../src/core/status.ts'
 import { play } from './fleets.ts'
 import { policy } from './story.ts'
 import { makesOf } from './simulate.ts'
@@ -26,6 +28,7 @@ import {
   of,
   ready,
   red,
+  redBefore,
   started,
   submit,
   told,
@@ -311,6 +314,62 @@ test('one task of a project lands at a time; a red target holds the others', () 
   expect(keys(story)).toEqual([])
   story.tell({ kind: 'task.land-asked', by: 'me', ...of('one') })
   expect(keys(story)).toEqual(['integrate:p/one'])
+})
+
+const blocking = ({ fleet, clock }: Told): unknown =>
+  items(fleet, clock).map(({ id, blocks }) => [id, blocks])
+
+const targetRed = (task: string, commit: string, tip: string): Fact => ({
+  kind: 'landing.failed',
+  commit,
+  failure: { is: 'target-red', gate: 'test', reason: 'exited with 1', tail: [], tip },
+  ...of(task),
+})
+
+test('what passed on the very commit that is red passes the one that holds the queue, which then goes on', () => {
+  const story = told(submit('one'), submit('two'), ...upToReady('one'), ...upToReady('two', 'c2'))
+  story.tell(landing('one'), targetRed('one', 'c1', 'c0'))
+  expect(keys(story)).toEqual(['integrate:p/two'])
+  expect(blocking(story)).toEqual([['target:one', []]])
+  expect(statusOf(story.fleet, story.task('two'), story.clock)).toMatchObject({ waitsFor: 'landing' })
+  story.tell(landing('two', 'c2'))
+  expect(keys(story)).toEqual(['integrate:p/two'])
+  story.tell(...landed('two', 'c2').slice(1))
+  expect(keys(story)).toEqual(['teardown:p/two', 'integrate:p/one'])
+  story.tell(landing('one'), targetRed('one', 'c1', 'm-two'))
+  expect(keys(story)).toEqual(['teardown:p/two'])
+})
+
+test.each<[string, Partial<Fact & { kind: 'task.ready' }>, string]>([
+  ['stands on another commit', {}, 'm0'],
+  ['has not passed that gate', { gates: ['lint'] }, 'c0'],
+  ['is red there itself', { gates: [], red: { gate: 'test', reason: 'r', tail: [], tip: 'c0' } }, 'c0'],
+])('what %s waits behind a red target', (_what, more, tip) => {
+  const story = told(submit('one'), submit('two'), ...upToReady('one'), ...workspace('two'))
+  story.tell(...attempt(done('c2'), 'two'), ready('two', 'c2', more), landing('one'))
+  story.tell(targetRed('one', 'c1', tip))
+  expect(keys(story)).toEqual([])
+  expect(blocking(story)).toEqual([['target:one', ['two']]])
+})
+
+test('a target that was red before is nobody’s fault: no attempt follows, and its landing judges', () => {
+  const story = told(submit(), ...workspace(), ...attempt(done()), redBefore())
+  expect(keys(story)).toEqual(['integrate:p/one'])
+  const asks = told(submit('one', { land: 'ask' }), ...workspace(), ...attempt(done()), redBefore())
+  expect(keys(asks.wait(1e7))).toEqual([])
+  expect(asks.task().setbacks).toEqual([])
+  expect(keys(asks.tell({ kind: 'task.land-asked', by: 'me', ...of('one') }))).toEqual(['integrate:p/one'])
+  asks.tell(landing(), targetRed('one', 'c1', 'm0'))
+  expect(keys(asks)).toEqual([])
+  expect(keys(asks.tell({ kind: 'task.retried', by: 'me', ...of('one') }))).toEqual(['start:p/one'])
+})
+
+test('one that was red before neither holds the queue nor is what others wait for', () => {
+  const story = told(submit('one', { land: 'never' }), submit('two', { after: ['one'] }), submit('three'))
+  story.tell(...workspace('one'), ...attempt(done(), 'one'), redBefore('one'))
+  expect(blocking(story)).toEqual([['target:one', ['two']]])
+  story.tell(...upToReady('three', 'c3'))
+  expect(keys(story)).toEqual(['integrate:p/three'])
 })
 
 test('a conflict does not hold the queue', () => {

@@ -5,7 +5,7 @@ import { type Decision, type Makes, decide } from '../../src/core/decide.ts'
 import { type Effect } from '../../src/core/effect.ts'
 import { type Event, type Fact } from '../../src/core/event.ts'
 import { type Fleet, accountKey, apply, emptyFleet, replay } from '../../src/core/fleet.ts'
-import { latestRun } from '../../src/core/task.ts'
+import { keyOf, latestRun } from '../../src/core/task.ts'
 import { type HostClock, type Log, type Loop, startLoop } from '../../src/daemon/loop.ts'
 import { type Act, actOf } from './acts.ts'
 import { type Random, randomOf } from './random.ts'
@@ -165,6 +165,11 @@ function check(sim: Sim, event: Event): void {
   const quota = sim.shadow.quotas.get(account)
   must(quota === undefined || quota.until <= event.at, `a run starts while its engine is held: ${event.task}`)
   must(!sim.shadow.signedOut.has(account), `a run starts while its engine is signed out: ${event.task}`)
+  const task = sim.shadow.tasks.get(keyOf(event))
+  must(
+    task?.again === true || task?.verification?.is !== 'ready',
+    `an attempt that nobody asked for follows on ready work: ${event.task}`,
+  )
   const alive = [...sim.world.processes.values()].filter(process => process.alive)
   const busy = alive.filter(process => !process.waiting).length
   must(sim.overcommitted || busy < sim.shadow.limits.jobs, `more runs than slots: ${event.task}`)

@@ -32,7 +32,7 @@ function attemptOf(random: Random): Attempt {
     starts: random.chance(0.9) ? 'yes' : random.pick(['missing', 'fails']),
     ms: random.pick([500, 5_000, 20_000, 90_000]),
     asks: random.chance(0.15),
-    gate: random.pick(['green', 'green', 'green', 'red', 'unknown']),
+    gate: random.pick(['green', 'green', 'green', 'red', 'unknown', 'red-before']),
   }
 }
 

@@ -205,6 +205,10 @@ export const red = (task = 'one', commit = 'c1'): Fact[] => [
   { kind: 'task.red', commit, gate: 'test', reason: 'exited with 1', ...of(task) },
 ]
 
+/** Its gate fails on what it began at, too. */
+export const redBefore = (task = 'one', commit = 'c1', tip = 'c0'): Fact =>
+  ready(task, commit, { gates: [], red: { gate: 'test', reason: 'exited with 1', tail: ['not ok 1'], tip } })
+
 export const landing = (task = 'one', commit = 'c1'): Fact => ({
   kind: 'landing.claimed',
   commit,

@@ -11,7 +11,8 @@ export type Attempt = {
   starts: 'yes' | 'missing' | 'fails'
   ms: number
   asks: boolean
-  gate: 'green' | 'red' | 'unknown'
+  /** `red-before`: its gate fails without its work, too. */
+  gate: 'green' | 'red' | 'unknown' | 'red-before'
 }
 
 /** What happens to a task, each list used up in order; when it is empty, all goes well. */

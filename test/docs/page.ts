@@ -102,7 +102,7 @@ ${table(
     ['waiting', 'its agent is alive and waits for an answer'],
     ['retrying', 'no agent is alive; the next attempt is planned or held'],
     ['verifying', 'its agent has ended; its work is looked at and its gates run'],
-    ['ready', 'its gates passed on exactly this commit'],
+    ['ready', 'its gates passed on exactly this commit, or are red without its work, too'],
     ['landing', 'it is merged with the target, tested and landed'],
     ['landed', 'it is in the target'],
     ['failed', 'its attempts are used up, or it did nothing'],

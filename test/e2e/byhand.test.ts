@@ -78,7 +78,7 @@ test('what a red gate asks for is mended by hand, and lands; an order that met t
   const repo = world.repository()
   world.write(
     join(repo, 'berth.toml'),
-    '[recovery]\nattempts = 1\n[[gates]]\nname = "two"\nrun = "touch seen; test -e two"\n',
+    '[recovery]\nattempts = 1\n[[gates]]\nname = "two"\nrun = "test ! -e one || { touch seen; test -e two; }"\n',
   )
   world.git(repo, 'add', '-A')
   world.git(repo, 'commit', '-qm', 'gates')

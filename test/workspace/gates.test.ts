@@ -3,10 +3,11 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type GatePolicy } from '../../src/core/config.ts'
 import { type Fact } from '../../src/core/event.ts'
-import { verify, type VerifyInput } from '../../src/workspace/gates.ts'
+import { type Gate } from '../../src/workspace/gates.ts'
+import { verify, type VerifyInput } from '../../src/workspace/verify.ts'
 import { platform } from '../../src/platform/platform.ts'
+import { inTurn } from '../../src/workspace/mergespace.ts'
 import { prepare } from '../../src/workspace/prepare.ts'
 import { outputOf, type Site } from '../../src/workspace/site.ts'
 import { kinds, makeVoice, makeYard, type Yard } from '../fixtures/workspace.ts'
@@ -17,7 +18,8 @@ beforeEach(() => {
 })
 afterEach(() => yard.clean())
 
-const gate = (run: string, over: Partial<GatePolicy> = {}): GatePolicy => ({
+/** A gate of the project. */
+const common = (run: string, over: Partial<Gate> = {}): Gate => ({
   name: 'test',
   run,
   timeoutMs: 20_000,
@@ -25,10 +27,19 @@ const gate = (run: string, over: Partial<GatePolicy> = {}): GatePolicy => ({
   ...over,
 })
 
-async function ground(): Promise<{ site: Site; input: VerifyInput; path: string }> {
-  const site = await yard.site()
-  const record = await yard.made(site, 'w')
-  const commit = yard.commit(record.path, 'work', { 'w.txt': 'x' })
+const gate = (run: string, over: Partial<Gate> = {}): Gate => common(run, { own: true, ...over })
+
+async function ground(
+  over: Parameters<Yard['site']>[0] = {},
+): Promise<{ site: Site; input: VerifyInput; path: string }> {
+  const site = await yard.site(over)
+  return { site, ...(await worked(site, 'w')) }
+}
+
+/** A task with one commit in its workspace. */
+async function worked(site: Site, task: string): Promise<{ input: VerifyInput; path: string }> {
+  const record = await yard.made(site, task)
+  const commit = yard.commit(record.path, 'work', { [`${task}.txt`]: 'x' })
   const place = {
     ...record,
     base: record.base ?? '',
@@ -37,8 +48,8 @@ async function ground(): Promise<{ site: Site; input: VerifyInput; path: string 
     pass: [],
     secrets: ['hunter2-hunter2'],
   }
-  const input = { ...site, place, task: 'w', commit, gates: [], uncommitted: false, withheld: [] }
-  return { site, input, path: record.path }
+  const what = { gates: [], portsTaken: [], uncommitted: false, withheld: [] }
+  return { input: { ...site, ...what, place, task, commit }, path: record.path }
 }
 
 const exited = (facts: Fact[]): Fact | undefined => facts.find(({ kind }) => kind === 'gate.exited')
@@ -213,4 +224,91 @@ test('a setup that times out is ended with a writer that had left it, and nothin
   expect(existsSync(join(yard.root, 'w'))).toBe(false)
   writeFileSync(join(yard.dir, 'later'), '')
   expect(readFileSync(beat, 'utf8').length).toBe(size)
+})
+
+const wheres = (facts: Fact[]): string[] =>
+  facts.flatMap(fact => (fact.kind === 'gate.exited' ? [`${fact.gate} ${fact.where}`] : []))
+
+test('a gate that is red without the work, too, is no fault of it; a fleet asks once', async () => {
+  yard.commit(yard.repo, 'broken', { 'broken.txt': 'x' })
+  const { site, input } = await ground({ setup: [{ run: 'touch ignored', timeoutMs: 20_000 }] })
+  const gates = [
+    common('test -f ignored', { name: 'lint' }),
+    common('echo no; test -f ignored && test ! -f broken.txt'),
+    common('true', { name: 'last' }),
+  ]
+  const tip = yard.git(yard.repo, 'rev-parse', 'main')
+  const red = { gate: 'test', reason: 'exit code 1', tail: ['no'], tip }
+  const first = makeVoice()
+  expect(await verify({ ...input, gates }, first)).toMatchObject([
+    { kind: 'task.ready', commit: input.commit, gates: ['lint', 'last'], red },
+  ])
+  expect(wheres(first.facts)).toEqual(['lint workspace', 'test workspace', 'test target', 'last workspace'])
+  const second = makeVoice()
+  const other = await worked(site, 'other')
+  expect(await verify({ ...other.input, gates }, second)).toMatchObject([{ kind: 'task.ready', red }])
+  expect(wheres(second.facts)).toEqual(['lint workspace', 'test workspace', 'last workspace'])
+})
+
+test('another gate that only the work makes red is its fault, and so is one of the task alone', async () => {
+  yard.commit(yard.repo, 'broken', { 'broken.txt': 'x' })
+  const { input } = await ground()
+  const broken = common('test ! -f broken.txt')
+  const works = common('test ! -f w.txt', { name: 'works' })
+  expect(await verify({ ...input, gates: [broken, works] }, makeVoice())).toMatchObject([
+    { kind: 'task.red', gate: 'works', reason: 'exit code 1' },
+  ])
+  const voice = makeVoice()
+  expect(await verify({ ...input, gates: [{ ...broken, own: true }] }, voice)).toMatchObject([
+    { kind: 'task.red', gate: 'test' },
+  ])
+  expect(wheres(voice.facts)).toEqual(['test workspace'])
+})
+
+test('what came in from the target is not the work: the gate is asked on the merge base', async () => {
+  const { input, path } = await ground()
+  const tip = yard.commit(yard.repo, 'broken', { 'broken.txt': 'x' })
+  yard.git(path, 'merge', '-q', '--no-edit', 'main')
+  const commit = yard.git(path, 'rev-parse', 'HEAD')
+  const gates = [common('test ! -f broken.txt')]
+  expect(await verify({ ...input, commit, gates }, makeVoice())).toMatchObject([
+    { kind: 'task.ready', gates: [], red: { gate: 'test', tip } },
+  ])
+})
+
+test('what cannot be found out on the base is said, and remembered of nobody', async () => {
+  const { input } = await ground()
+  const voice = makeVoice()
+  const site = { ...input, policy: { ...input.policy, setup: [{ run: 'exit 3', timeoutMs: 20_000 }] } }
+  expect(await verify({ ...site, gates: [common('exit 1')] }, voice)).toMatchObject([{ kind: 'task.red' }])
+  expect(voice.facts.find(({ kind }) => kind === 'notice.given')).toMatchObject({
+    text: expect.stringMatching(
+      /^whether gate 'test' fails on \w{10} as well could not be found out: setup: /,
+    ),
+  })
+  expect(await verify({ ...input, gates: [common('exit 1')] }, makeVoice())).toMatchObject([
+    { kind: 'task.ready', red: { reason: 'exit code 1' } },
+  ])
+})
+
+test('who cancels does not wait for what is being tried on the base of another', async () => {
+  const { site, input } = await ground()
+  const cancel = new AbortController()
+  const voice = makeVoice()
+  let free = (): void => undefined
+  const busy = inTurn(site, () => new Promise<void>(resolve => (free = resolve)))
+  const waiting = verify(
+    { ...input, gates: [common('exit 1')] },
+    {
+      signal: cancel.signal,
+      onFact: async fact => {
+        await voice.onFact(fact)
+        if (fact.kind === 'gate.exited') setImmediate(() => cancel.abort())
+      },
+    },
+  )
+  expect(await waiting).toEqual([])
+  free()
+  await busy
+  expect(wheres(voice.facts)).toEqual(['test workspace'])
 })

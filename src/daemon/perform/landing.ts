@@ -2,6 +2,7 @@
 
 import { type Effect } from '../../core/effect.ts'
 import { type Fact } from '../../core/event.ts'
+import { liveTasks } from '../../core/fleet.ts'
 import { latestRun, type Task } from '../../core/task.ts'
 import { integrate, land, type LandingInput } from '../../workspace/integration.ts'
 import { type Voice } from '../../workspace/site.ts'
@@ -40,7 +41,7 @@ async function landingInput(shell: Shell, of: OfTask, commit: string): Promise<L
     branch: record.workspace?.branch ?? '',
     target,
     ...(lastTip === undefined ? {} : { lastTip }),
-    gates: gatesOf(site.policy, record),
+    gates: gatesOf(site.policy, record, liveTasks(fleetOf(shell))),
     secrets: secretsOf(site, record),
     pass: passNames(record, site.policy),
     portsTaken: portsTaken(shell, record),

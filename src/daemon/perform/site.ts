@@ -1,6 +1,6 @@
 // From an effect to what the other rooms need to know: the task as recorded, its repository, its policy.
 
-import { commandTimeoutMs, type GatePolicy, type ProjectPolicy } from '../../core/config.ts'
+import { commandTimeoutMs, type ProjectPolicy } from '../../core/config.ts'
 import { type RunId } from '../../core/event.ts'
 import { type Project } from '../../core/fleet.ts'
 import { type Run } from '../../core/run.ts'
@@ -8,6 +8,7 @@ import { type Task } from '../../core/task.ts'
 import { engines } from '../../engines/index.ts'
 import { dotEnvSecrets, secretValues } from '../secrets.ts'
 import { fleetOf, type OfTask, type Shell, taskOf } from '../shell.ts'
+import { type Gate } from '../../workspace/gates.ts'
 import { type Place } from '../../workspace/place.ts'
 import {
   makeRepositoryLock,
@@ -119,9 +120,23 @@ export function placeOf(site: Site, task: Task, attempt = task.runs.at(-1)?.atte
   }
 }
 
-/** The gates of a task: its own shell lines, or the project's. */
-export const gatesOf = (policy: ProjectPolicy, task: Task): GatePolicy[] =>
-  task.spec.gates?.map(run => ({ name: run, run, timeoutMs: commandTimeoutMs, mayWrite: false })) ??
-  policy.gates
+/**
+ * The gates of a task: its own shell lines, or the project's. A line of its own that neither the project nor one of the
+ * `others` has is what this task is to achieve (docs/decisions/0050).
+ */
+export function gatesOf(policy: ProjectPolicy, task: Task, others: Iterable<Task> = []): Gate[] {
+  const { gates } = task.spec
+  if (gates === undefined) return policy.gates
+  const shared = new Set(policy.gates.map(({ run }) => run))
+  for (const { key, project, spec } of others)
+    if (key !== task.key && project === task.project) for (const run of spec.gates ?? []) shared.add(run)
+  return gates.map(run => ({
+    name: run,
+    run,
+    timeoutMs: commandTimeoutMs,
+    mayWrite: false,
+    ...(shared.has(run) ? {} : { own: true as const }),
+  }))
+}
 
 export const runOf = (task: Task, run: RunId): Run | undefined => task.runs.find(({ id }) => id === run)

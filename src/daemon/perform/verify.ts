@@ -2,11 +2,12 @@
 
 import { type Effect } from '../../core/effect.ts'
 import { type Fact } from '../../core/event.ts'
+import { liveTasks } from '../../core/fleet.ts'
 import { latestRun } from '../../core/task.ts'
-import { verify } from '../../workspace/gates.ts'
+import { verify } from '../../workspace/verify.ts'
 import { type Voice } from '../../workspace/site.ts'
-import { type Shell } from '../shell.ts'
-import { gatesOf, placeOf, siteOf } from './site.ts'
+import { fleetOf, type Shell } from '../shell.ts'
+import { gatesOf, placeOf, portsTaken, siteOf } from './site.ts'
 
 export async function performVerify(
   shell: Shell,
@@ -23,7 +24,8 @@ export async function performVerify(
       place: placeOf(site, record),
       task: effect.task,
       commit: effect.commit,
-      gates: gatesOf(site.policy, record),
+      gates: gatesOf(site.policy, record, liveTasks(fleetOf(shell))),
+      portsTaken: portsTaken(shell, record),
       uncommitted: done?.uncommitted ?? false,
       withheld: (done?.withheld ?? []).map(({ path }) => path),
     },
