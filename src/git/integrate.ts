@@ -67,7 +67,8 @@ export async function mergeInto(integration: Git, request: MergeRequest): Promis
 
 /**
  * Brings a worktree of Berth's own to a commit: HEAD detached there, no operation, no changes, nothing untracked;
- * ignored files stay. Never for a worktree that anybody works in. Throws BerthError (`git-failed`, `git-busy`, `timeout`).
+ * ignored files stay. Never for a worktree that anybody works in. Throws BerthError (`git-failed`, `git-busy`,
+ * `timeout`).
  */
 export async function standAt(integration: Git, commit: string, signal?: AbortSignal): Promise<void> {
   const options = { timeoutMs: 30 * 60_000, lockMs: lockWaitMs, ...(signal ? { signal } : {}) }
