@@ -52,12 +52,13 @@ try {
     const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()
     execFileSync(node, [main, '--version'], { stdio: 'ignore' })
     try {
-      execFileSync(node, [main, 'demo'], {
+      const out = execFileSync(node, [main, 'demo', '--json'], {
         cwd: scratch,
         stdio: ['ignore', 'pipe', 'pipe'],
         encoding: 'utf8',
         timeout: 180_000,
       })
+      if (JSON.parse(out).broken.length > 0) fail(out)
       console.log(`package: the demo passes on node ${version}`)
     } catch (error) {
       fail(`the demo fails on node ${version}:\n${error.stdout}\n${error.stderr}`)

@@ -332,6 +332,12 @@ export const shapes = {
     removed: names,
     kept: z.array(z.object({ what: z.string(), reason: z.string() })),
   }).meta({ description: '`purge --json`' }),
+  demo: document({
+    folder: z.string().nullable().describe('Where it is left, with --keep.'),
+    tasks: z.array(task),
+    proofs: names,
+    broken: names.describe('What does not hold of what the demo shows; empty when all is well.'),
+  }).meta({ description: '`demo --json`' }),
   ask: document({
     answer: z.string().nullable(),
     how: z.enum(['answered', 'declined', 'timeout', 'stopped']),

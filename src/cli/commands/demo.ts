@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { BerthError } from '../../core/errors.ts'
 import { type Demo, makeDemo, proveDemo, proveNothingLeft, removeDemo, type Seen } from '../../daemon/demo.ts'
 import { type Command, type Io, withClient } from '../io.ts'
+import { type Print } from '../print.ts'
 import { daemon } from './daemon.ts'
 import { inbox } from './inbox.ts'
 import { log } from './log.ts'
@@ -17,7 +18,8 @@ export const demo: Command<{ keep?: boolean; dir?: string }> = async (io, { opti
       ? await mkdtemp(join(tmpdir(), 'berth-demo-'))
       : await emptyFolder(io, options.dir)
   const made = await makeDemo(dir, definedOf(io.env), process.execPath)
-  const there: Io = { ...io, env: made.env, cwd: made.repo }
+  const print = options.json ? aside(io.print) : io.print
+  const there: Io = { ...io, env: made.env, cwd: made.repo, print }
   io.print.note(`a throw-away repository in '${made.repo}', eight scripted agents`)
   let stopped = false
   const stop = async () => {
@@ -26,7 +28,10 @@ export const demo: Command<{ keep?: boolean; dir?: string }> = async (io, { opti
   }
   try {
     const code = await run(there, { args: [], options: { file: made.tasks, trust: true, jobs: 4 } })
-    return await show(io, { there, made, code, stop, keep: options.keep ?? false })
+    const keep = options.keep ?? false
+    const { tasks, proofs, broken } = await show({ there, made, code, stop, keep })
+    if (options.json) io.print.json({ berth: 1, folder: keep ? dir : null, tasks, proofs, broken })
+    return broken.length === 0 ? 0 : 1
   } finally {
     await stop()
     if (options.keep !== true) removeDemo(made)
@@ -46,24 +51,37 @@ async function emptyFolder(io: Io, given: string): Promise<string> {
 
 type Ended = { there: Io; made: Demo; code: number; keep: boolean; stop: () => Promise<void> }
 
+type Shown = { tasks: Seen['tasks']; proofs: string[]; broken: string[] }
+
+/** Prints on stderr alone: stdout is for the one document. */
+const aside = (print: Print): Print => ({
+  ...print,
+  out: print.note,
+  bytes: bytes => print.note(new TextDecoder().decode(bytes)),
+  json: value => print.note(JSON.stringify(value)),
+  paint: print.notePaint,
+})
+
 /** What a person would look at next, then the proof. */
-async function show(io: Io, { there, made, code, keep, stop }: Ended): Promise<number> {
-  io.print.out('\n# what needs you: berth inbox\n')
+async function show({ there, made, code, keep, stop }: Ended): Promise<Shown> {
+  const { print } = there
+  print.out('\n# what needs you: berth inbox\n')
   await inbox(there, { args: [], options: {} })
-  io.print.out("\n# who did what, in which order: berth log --task 'flaky'\n")
+  print.out("\n# who did what, in which order: berth log --task 'flaky'\n")
   await log(there, { args: [], options: { task: 'flaky' } })
   const seen = await look(there, made)
   const first = await proveDemo(made, seen)
-  io.print.out('\n# nothing left behind\n')
+  print.out('\n# nothing left behind\n')
   await stop()
   const second = await proveNothingLeft(made, seen)
   const broken = [...first.broken, ...second.broken]
-  for (const line of [...second.lines, ...first.lines]) io.print.out(line)
+  const proofs = [...second.lines, ...first.lines]
+  for (const line of proofs) print.out(line)
   // The conflict is a failed task: of such a fleet `berth run` exits with 1.
   if (code !== 1) broken.push(`'berth run' ended with ${code}, not 1`)
-  if (!keep) io.print.note("the folder is removed: 'berth demo --keep' leaves it to look at")
-  for (const line of broken) io.print.note(`not as promised: ${line}`)
-  return broken.length === 0 ? 0 : 1
+  if (!keep) print.note("the folder is removed: 'berth demo --keep' leaves it to look at")
+  for (const line of broken) print.note(`not as promised: ${line}`)
+  return { tasks: seen.tasks, proofs, broken }
 }
 
 async function look(there: Io, { repo }: Demo): Promise<Seen> {
