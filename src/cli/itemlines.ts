@@ -18,10 +18,11 @@ export function printItem(io: Io, item: ItemView, gap: boolean): void {
   for (const line of wrap(visible(item.question?.text ?? item.reason), width)) print.out(`  ${line}`)
   for (const line of evidenceLines(item)) print.out(`  ${dim(`| ${line}`)}`)
   for (const { kind, text } of item.evidence)
-    if (kind === 'hint') print.out(`  ${dim('hint:')} ${visible(text)}`)
+    if (kind === 'hint') print.out(`  ${dim('hint:')} ${visible(print.typed(text))}`)
   if (item.blocks.length > 0) print.out(`  holds up: ${item.blocks.join(', ')}`)
   const labels = Math.max(0, ...item.actions.map(action => action.label.length))
-  for (const { label, command } of item.actions) print.out(`  ${label.padEnd(labels)}  ${command}`)
+  for (const { label, command } of item.actions)
+    print.out(`  ${label.padEnd(labels)}  ${print.typed(command)}`)
 }
 
 /** The first of it; of output the end, which says most. */

@@ -17,6 +17,10 @@ export type Print = {
   note(text: string): void
   /** One line at the bottom that the next one replaces; nothing where stderr is no terminal. */
   live(text: string): void
+  /** A command to type, as it is typed here: it names the repository if the call named one. */
+  typed(command: string): string
+  /** A remark: the command to type next. */
+  hint(command: string): void
   /** For stdout, and for stderr. */
   paint: Paint
   notePaint: Paint
@@ -36,8 +40,9 @@ export function openPrint(io: {
   stderr: Stream
   env: { [name: string]: string | undefined }
   end: () => void
+  typed: (command: string) => string
 }): Print {
-  const { stdout, stderr, env } = io
+  const { stdout, stderr, env, typed } = io
   let cut = false
   let bottom = ''
   const lost = (error: { code?: string }) => {
@@ -55,14 +60,18 @@ export function openPrint(io: {
     clear()
     if (!cut) stdout.write(text)
   }
+  const note = (text: string) => {
+    clear()
+    stderr.write(`${text}\n`)
+  }
+  const notePaint = createColors(coloured(stderr, env))
   return {
     out: text => write(`${text}\n`),
     bytes: bytes => write(bytes),
     json: value => write(`${JSON.stringify(value)}\n`),
-    note: text => {
-      clear()
-      stderr.write(`${text}\n`)
-    },
+    note,
+    typed,
+    hint: command => note(`${notePaint.dim('hint:')} ${typed(command)}`),
     live: text => {
       if (!stderr.isTTY || text === bottom) return
       clear()
@@ -70,7 +79,7 @@ export function openPrint(io: {
       stderr.write(bottom)
     },
     paint: createColors(coloured(stdout, env)),
-    notePaint: createColors(coloured(stderr, env)),
+    notePaint,
     width: stdout.isTTY ? Math.max(20, stdout.columns || 80) : undefined,
     isLive: stderr.isTTY === true,
     isCut: () => cut,
@@ -87,12 +96,12 @@ type Saying = { json: boolean; debug: boolean; call: string; help: string }
 export function printError(print: Print, thrown: unknown, saying: Saying): number {
   const { json, debug } = saying
   const error = knownError(thrown, saying)
-  const { code, message, hint } = error
+  const { code, message } = error
+  const hint = error.hint && print.typed(error.hint)
   if (json) print.json({ berth: 1, error: { code, message, ...(hint && { hint }) } })
   else {
-    const { red, dim } = print.notePaint
-    print.note(`${red('berth:')} ${message}`)
-    if (hint) print.note(`${dim('hint:')} ${hint}`)
+    print.note(`${print.notePaint.red('berth:')} ${message}`)
+    if (error.hint) print.hint(error.hint)
   }
   if (debug && thrown instanceof Error) print.note(thrown.stack ?? '')
   return exitCodeOf(code)

@@ -104,9 +104,9 @@ function sumUp(io: Io, tasks: TaskView[], needed: boolean): void {
     const status = painted(print.notePaint, task.status, task.status.padEnd(statusWidth))
     print.note(`${padded(task.task)}  ${status}  ${visible(task.reason)}`)
   }
-  if (tasks.some(task => task.status === 'ready' && task.land === 'ask')) print.note('hint: berth land')
-  if (tasks.some(task => task.reasonCode === 'interrupted')) print.note('hint: berth run')
-  if (needed) print.note('hint: berth inbox')
+  if (tasks.some(task => task.status === 'ready' && task.land === 'ask')) print.hint('berth land')
+  if (tasks.some(task => task.reasonCode === 'interrupted')) print.hint('berth run')
+  if (needed) print.hint('berth inbox')
 }
 
 type Phase = TaskView['status']

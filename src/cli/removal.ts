@@ -9,7 +9,7 @@ import { lossLine } from './words.ts'
 
 /** Results go to stdout; refusals, with what would be lost and the way out, to stderr. */
 export function printRemoval({ print }: Io, answer: RemovalAnswer): void {
-  const { red, dim } = print.notePaint
+  const { red } = print.notePaint
   switch (answer.is) {
     case 'removed':
     case 'aside': {
@@ -25,13 +25,13 @@ export function printRemoval({ print }: Io, answer: RemovalAnswer): void {
       print.note(`${red('berth:')} '${answer.task}' is not removed: ${visible(answer.reason)}`)
       for (const loss of answer.losses) print.note(`  ${visible(lossLine(loss))}`)
       for (const holder of answer.holders) print.note(`  ${holderLine(holder)}`)
-      if (answer.hint) print.note(`${dim('hint:')} ${answer.hint}`)
+      if (answer.hint) print.hint(answer.hint)
       return
     case 'stuck': {
       const step = `it stopped while ${doing(answer.step)}`
       print.note(`${red('berth:')} '${answer.task}' is not removed: ${step}: ${visible(answer.reason)}`)
       for (const holder of answer.holders) print.note(`  ${holderLine(holder)}`)
-      print.note(`${dim('hint:')} berth rm ${answer.task}`)
+      print.hint(`berth rm ${answer.task}`)
     }
   }
 }
@@ -45,12 +45,11 @@ function branchWords({ branch, kept }: Left): string {
 /** What is still there, and the command that takes it or shows it. */
 function printLeft(print: Io['print'], { kept, named, stashes }: Left): void {
   for (const holder of named) print.note(`  left alone: ${holderLine(holder)}`)
-  const hint = print.notePaint.dim('hint:')
   if (stashes > 0) {
     print.note(`  left alone: ${stashes} ${stashes === 1 ? 'stash' : 'stashes'} made in it`)
-    print.note(`${hint} git stash list`)
+    print.hint('git stash list')
   }
-  if (kept?.hint !== undefined) print.note(`${hint} ${kept.hint}`)
+  if (kept?.hint !== undefined) print.hint(kept.hint)
 }
 
 const holderLine = ({ pid, command, what }: Holder): string => `${pid} ${visible(command)} (${visible(what)})`

@@ -19,7 +19,7 @@ export function installService(io: Io, json: boolean): number {
   if (json) io.print.json({ berth: 1, file: service.file, command: service.command })
   else {
     io.print.out(`wrote '${service.file}'`)
-    io.print.note(`hint: ${service.command}`)
+    io.print.hint(service.command)
   }
   return 0
 }

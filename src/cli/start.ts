@@ -5,7 +5,7 @@ import { BerthError } from '../core/errors.ts'
 import { refuseInside } from './inside.ts'
 import { type Io } from './io.ts'
 import { openPrint, printError } from './print.ts'
-import { callOf } from '../core/shellword.ts'
+import { callOf, meaning } from '../core/shellword.ts'
 import { buildProgram } from './program.ts'
 import { usageError, verbOf } from './usage.ts'
 
@@ -19,7 +19,8 @@ export async function start(args: string[], world: World): Promise<number> {
   const end = () => {
     if (!keepOn) process.exit(0)
   }
-  const print = openPrint({ stdout, stderr, env, end })
+  let repo: string | undefined
+  const print = openPrint({ stdout, stderr, env, end, typed: command => meaning(repo, command) })
   const io: Io = {
     args,
     env,
@@ -36,6 +37,7 @@ export async function start(args: string[], world: World): Promise<number> {
   const verb = args[0]?.startsWith('-') ? undefined : args[0]
   const program = buildProgram(
     async (name, load, given) => {
+      repo = given.options.repo
       if (env['BERTH_RUN']) await refuseInside(name, env)
       const command = await load()
       program.exit = await command(io, given)

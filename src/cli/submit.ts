@@ -66,7 +66,7 @@ function explain(io: Io, { task, state, since, where }: SubmitAnswer['tasks'][nu
       return io.print.note(`'${task}' has landed already${place}`)
     case 'already-running':
       io.print.note(`berth: '${task}' is already running${place}`)
-      return io.print.note(`hint: berth show ${task}`)
+      return io.print.hint(`berth show ${task}`)
   }
 }
 

@@ -20,3 +20,11 @@ export function callWith(args: readonly string[], flag: string): string {
 /** The call of git that works in `dir`, from wherever it is typed. */
 export const gitCall = (dir: string, ...words: string[]): string =>
   ['git', '-C', dir, ...words].map(shellWord).join(' ')
+
+/** A command that means the repository `repo` wherever it is typed; undefined: the one that it is typed in. */
+export function meaning(repo: string | undefined, command: string): string {
+  if (repo === undefined || / --(repo |help$)/.test(command)) return command
+  const place = shellWord(repo)
+  if (/^git (?!-C )/.test(command)) return command.replace('git', `git -C ${place}`)
+  return command.startsWith('berth ') ? command.replace(/( -- .*)?$/s, ` --repo ${place}$1`) : command
+}

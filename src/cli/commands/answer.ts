@@ -24,7 +24,7 @@ export const answer: Command<{ decline?: boolean }> = async (io, { args, options
   })
   if (options.json) io.print.json({ berth: 1, item: answered })
   else io.print.out(toldOf(answered, given))
-  if (resting) io.print.note('hint: berth resume')
+  if (resting) io.print.hint('berth resume')
   return 0
 }
 

@@ -35,6 +35,6 @@ export const init: Command = async (io, { options }) => {
   io.print.out(`wrote '${visible(file)}'`)
   io.print.note(`target '${target.branch}' (${target.rule}), engines: ${engines.join(', ') || 'none found'}`)
   for (const notice of found.notices) io.print.note(`note: ${notice}`)
-  io.print.note(`hint: ${engines.length > 0 ? 'berth run "BRIEF"' : 'berth doctor'}`)
+  io.print.hint(engines.length > 0 ? 'berth run "BRIEF"' : 'berth doctor')
   return 0
 }

@@ -42,7 +42,7 @@ function printTasks(io: Io, tasks: TaskView[]): void {
   const said = new Map<string, string[]>()
   for (const { task, differences } of tasks)
     for (const { sentence, command } of differences) {
-      const text = `${visible(sentence)}${command ? ` (${command})` : ''}`
+      const text = `${visible(sentence)}${command ? ` (${print.typed(command)})` : ''}`
       said.set(text, [...(said.get(text) ?? []), task])
     }
   for (const [text, names] of said) print.note(`${names.join(', ')}: ${text}`)

@@ -20,7 +20,7 @@ export const purge: Command<{ yes?: boolean }> = async (io, { options }) => {
   for (const what of yes ? [] : would) io.print.out(`would remove ${visible(what)}`)
   for (const { what, reason } of kept)
     io.print.out(`${yes ? 'kept' : 'would keep'} ${visible(what)}: ${visible(reason)}`)
-  if (!yes && would.length > 0) io.print.note('hint: berth purge --yes')
+  if (!yes && would.length > 0) io.print.hint('berth purge --yes')
   if (removed.length + would.length + kept.length === 0)
     io.print.out('Berth has made nothing for this repository')
   return exit

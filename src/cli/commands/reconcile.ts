@@ -16,7 +16,7 @@ export const reconcile: Command<{ fix?: boolean }> = async (io, { options }) => 
   for (const one of options.json ? [] : differences) {
     const mark = one.fixed ? io.print.paint.green('fixed') : io.print.paint.yellow(one.what)
     io.print.out(`${mark}  ${one.task ? `${one.task}: ` : ''}${visible(one.sentence)}`)
-    if (!one.fixed && one.command) io.print.out(`  ${one.command}`)
+    if (!one.fixed && one.command) io.print.out(`  ${io.print.typed(one.command)}`)
   }
   return differences.some(one => !one.fixed) ? 3 : 0
 }
