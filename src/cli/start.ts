@@ -37,8 +37,8 @@ export async function start(args: string[], world: World): Promise<number> {
   const verb = args[0]?.startsWith('-') ? undefined : args[0]
   const program = buildProgram(
     async (name, load, given) => {
-      repo = given.options.repo
       if (env['BERTH_RUN']) await refuseInside(name, env)
+      repo = given.options.repo
       const command = await load()
       program.exit = await command(io, given)
     },

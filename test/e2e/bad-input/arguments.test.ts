@@ -163,7 +163,7 @@ test('a refused task takes the others of its call with it, and what was there be
   await expectRefusal(world, ['run', '--name', 'a', '--command', 'true', '--repo', repo, 'another brief'], {
     error: 'name-taken',
     message: "a task 'a' with another brief is there already; give this one another name",
-    hint: 'berth show a',
+    hint: `berth show a --repo ${repo}`,
   })
   const file = world.write(join(world.dir, 'two.md'), '## b: t\n\nx\n\n## a: t\n\ny\n')
   expect(await world.berth(['run', '-f', file, '--command', 'true', '--repo', repo])).toMatchObject({

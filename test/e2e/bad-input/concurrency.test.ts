@@ -39,7 +39,7 @@ test(
     for (const ran of five) {
       expect(ran).toMatchObject({ code: 5, out: 'x\n' })
       expect(ran.err).toMatch(
-        /^berth: 'x' is already running since \d{4}-\d\d-\d\dT[\d:.]+Z( in '.*\/repo\.berths\/x')?\nhint: berth show x\n/,
+        /^berth: 'x' is already running since \d{4}-\d\d-\d\dT[\d:.]+Z( in '.*\/repo\.berths\/x')?\nhint: berth show x --repo .*\/repo\n/,
       )
     }
     world.write(join(world.dir, 'go'), '')

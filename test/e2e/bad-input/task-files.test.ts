@@ -2,6 +2,7 @@
 
 import { basename, join } from 'node:path'
 import { test } from 'vitest'
+import { meaning } from '../../../src/core/shellword.ts'
 import { expectNothingMade, expectRefusal, type Refusal, watchedWorld } from './refusal.ts'
 
 const edit = (file: string, line: number): string => `\${EDITOR:-vi} +${line} ${file}`
@@ -157,7 +158,8 @@ test.each(files)('%s is refused, and no task of the file is made', async (_what,
   const file = world.write(join(world.dir, 'tasks', name), text)
   const options = { cwd: join(file, '..') }
   const args = ['run', '--command', 'true', '--repo', repo, '-f', basename(file)]
-  await expectRefusal(world, args, refusal, options)
+  const hint = refusal.hint === undefined ? {} : { hint: meaning(repo, refusal.hint) }
+  await expectRefusal(world, args, { ...refusal, ...hint }, options)
   await expectNothingMade(world, repo, world.state)
 })
 
