@@ -25,6 +25,7 @@ export const gitCall = (dir: string, ...words: string[]): string =>
 export function meaning(repo: string | undefined, command: string): string {
   if (repo === undefined || / --(repo |help$)/.test(command)) return command
   const place = shellWord(repo)
-  if (/^git (?!-C )/.test(command)) return command.replace('git', `git -C ${place}`)
+  // What is the person's own, or names its file, is the same everywhere.
+  if (/^git (?!-C |config --(global|file) )/.test(command)) return command.replace('git', `git -C ${place}`)
   return command.startsWith('berth ') ? command.replace(/( -- .*)?$/s, ` --repo ${place}$1`) : command
 }

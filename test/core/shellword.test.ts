@@ -13,6 +13,7 @@ test.each([
   ["berth run -- '- x'", "berth run --repo '../a b' -- '- x'"],
   ['git stash list', "git -C '../a b' stash list"],
   ['git -C /r log', 'git -C /r log'],
+  ['git config --global a b', 'git config --global a b'],
   ['berth show x --repo /other', 'berth show x --repo /other'],
   ['berth run --help', 'berth run --help'],
   ['less /s/gate.log', 'less /s/gate.log'],
