@@ -6,7 +6,7 @@ import { type Git, git, type GitResult, reasonOf } from './git.ts'
 import { gitDirOf } from './gitdir.ts'
 import { fsPath, splitNul } from './path.ts'
 import { refTip } from './refs.ts'
-import { readStatus } from './status.ts'
+import { readStatus, type Status } from './status.ts'
 
 export type ChangedPath = {
   path: string
@@ -48,15 +48,15 @@ const countedFiles = 500
 
 /**
  * Everything that differs from `base`, uncommitted and untracked included. Where `target`, a ref, has been merged or
- * rebased on since, what came with it is left out. Never writes the agent's index.
+ * rebased on since, what came with it is left out. `status`: as it was read just now. Never writes the agent's index.
  */
 export async function changesSince(
   worktree: Git,
   base: string,
-  options: { signal?: AbortSignal; target?: string | undefined } = {},
+  options: { signal?: AbortSignal; target?: string | undefined; status?: Status } = {},
 ): Promise<Changes> {
   const signal = options.signal ? { signal: options.signal } : {}
-  const status = await readStatus(worktree, signal)
+  const status = options.status ?? (await readStatus(worktree, signal))
   if (status.is === 'unknown') return status
   if (status.head === null) return { is: 'unknown', reason: 'HEAD has no commit' }
   // Most looks find nothing new: then one question is enough.

@@ -12,6 +12,8 @@ export type StatusEntry = {
   /** `N...` for none, else what git says of the submodule. */
   submodule: string
   modes: { head: string; index: string; disk: string }
+  /** All that git says of it, to compare. */
+  record: string
 }
 
 export type Status = {
@@ -110,5 +112,6 @@ function entryOf(field: string, spaces: number): StatusEntry {
     unmerged: false,
     submodule,
     modes: { head, index, disk: spaces === 10 ? (parts[6] ?? '') : disk },
+    record: field,
   }
 }

@@ -5,8 +5,8 @@ import { delimiter, join } from 'node:path'
 import picomatch from 'picomatch'
 import { type GatePolicy } from '../core/config.ts'
 import { type TaskName } from '../core/event.ts'
-import { git, inDirectory, reasonOf as gitReason } from '../git/git.ts'
-import { splitNul } from '../git/path.ts'
+import { inDirectory } from '../git/git.ts'
+import { readStatus, type Status } from '../git/status.ts'
 import { type CommandResult } from '../process/command.ts'
 import { type Place, runInPlace } from './place.ts'
 import { outputOf, reasonOf, type Site, type Voice } from './site.ts'
@@ -36,19 +36,22 @@ export type GatesInput = Site & {
   gates: Gate[]
   /** Paths that differ: a gate with `paths` runs only if one of them matches. */
   changed: string[]
+  /** Of the worktree just now, where it is known. */
+  status?: Status
 }
 
 /** Runs them in order until one is red. The worktree of `place` stands at `commit`. */
 export async function runGates(input: GatesInput, voice: Voice): Promise<GateVerdict> {
   const passed: string[] = []
+  const at = inDirectory(input.repo, input.place.path)
   if (!input.gates.some(gate => concerns(gate, input.changed))) return { is: 'green', gates: [] }
-  let stand = await standOf(input, input.place.path)
+  let stand = input.status ?? (await readStatus(at))
   for (const gate of input.gates) {
     if (!concerns(gate, input.changed)) continue
     if (voice.signal.aborted) return { is: 'cancelled' }
     if (stand.is === 'unknown')
       return { is: 'red', gate: gate.name, reason: stand.reason, tail: [], unknown: true, passed }
-    const { verdict, after } = await runGate(input, gate, stand.text, voice)
+    const { verdict, after } = await runGate(input, gate, stand, voice)
     if (verdict.is === 'red') return { ...verdict, passed }
     if (verdict.is === 'cancelled') return verdict
     passed.push(gate.name)
@@ -57,12 +60,14 @@ export async function runGates(input: GatesInput, voice: Voice): Promise<GateVer
   return { is: 'green', gates: passed }
 }
 
+type Stand = Awaited<ReturnType<typeof readStatus>>
+
 type Judgement = { reason: string; unknown: boolean } | undefined
 
 async function runGate(
   input: GatesInput,
   gate: GatePolicy,
-  before: string,
+  before: Status,
   voice: Voice,
 ): Promise<{ verdict: GateVerdict; after: Stand }> {
   const { project, task, commit, where } = input
@@ -72,7 +77,7 @@ async function runGate(
   const result = await runInPlace(input, input.place, { command: gate, outFile, signal: voice.signal }).catch(
     couldNotRun,
   )
-  const after = await standOf(input, input.place.path)
+  const after = await readStatus(inDirectory(input.repo, input.place.path))
   if (result.cancelled) return { verdict: { is: 'cancelled' }, after }
   const judged = await judge(input, gate, result, { before, after })
   const { code, signal, ms, timedOut, tail } = result
@@ -100,7 +105,7 @@ async function judge(
   input: GatesInput,
   gate: GatePolicy,
   result: CommandResult,
-  { before, after }: { before: string; after: Stand },
+  { before, after }: { before: Status; after: Stand },
 ): Promise<Judgement> {
   const red = (reason: string): Judgement => ({ reason, unknown: false })
   const unknown = (reason: string): Judgement => ({ reason, unknown: true })
@@ -116,43 +121,24 @@ async function judge(
     return red(result.code === null ? `ended by ${result.signal}` : `exit code ${result.code}`)
   if (gate.mayWrite) return undefined
   if (after.is === 'unknown') return unknown(after.reason)
-  const paths = newIn(after.text, before)
-  if (after.text === before) return undefined
+  const paths = differing(before, after)
+  if (paths.length === 0) return undefined
   const more = paths.length > 5 ? ', …' : ''
   return red(`it left changes in the worktree: ${paths.slice(0, 5).join(', ')}${more}`)
 }
 
-export type Stand = { is: 'stand'; text: string } | { is: 'unknown'; reason: string }
-
-/** HEAD and everything uncommitted, as one text to compare. */
-export async function standOf(site: Site, worktree: string): Promise<Stand> {
-  const result = await git(inDirectory(site.repo, worktree), [...statusArgs])
-  if (result.code !== 0 || result.truncated) return { is: 'unknown', reason: gitReason(result) }
-  return { is: 'stand', text: result.out.toString('latin1') }
+/** Where HEAD is and all that is not committed, by path, to compare. */
+function standOf({ head, branch, changed, untracked }: Status): Map<string, string> {
+  const stand = new Map([['HEAD', `${head} ${branch}`]])
+  for (const { path, record } of changed) stand.set(path, record)
+  for (const path of untracked) stand.set(path, '?')
+  return stand
 }
 
-const statusArgs = [
-  'status',
-  '--porcelain=v2',
-  '-z',
-  '--branch',
-  '--untracked-files=all',
-  '--no-renames',
-  '--no-ahead-behind',
-] as const
-
-const newIn = (after: string, before: string): string[] => {
-  const known = new Set(before.split('\0'))
-  const entries = splitNul(Buffer.from(after, 'latin1'))
-  const raw = after.split('\0')
-  return entries.filter((_, i) => !known.has(raw[i] ?? '')).map(entry => pathIn(entry) ?? entry)
-}
-
-/** The path of one entry of porcelain v2 without renames; undefined for headers. */
-export function pathIn(entry: string): string | undefined {
-  const fields: { [kind: string]: number } = { '1': 8, u: 10, '?': 1 }
-  const count = fields[entry[0] ?? '']
-  return count === undefined ? undefined : entry.split(' ').slice(count).join(' ')
+/** What is not as it was, or not there any more. */
+function differing(before: Status, after: Status): string[] {
+  const [old, now] = [standOf(before), standOf(after)]
+  return [...new Set([...old.keys(), ...now.keys()])].filter(path => old.get(path) !== now.get(path))
 }
 
 const concerns = (gate: GatePolicy, changed: string[]): boolean => {

@@ -4,9 +4,9 @@ import { type ChangeCount, type Fact, type TaskName } from '../core/event.ts'
 import { type RedTarget } from '../core/outcome.ts'
 import { changesSince, headOf } from '../git/changes.ts'
 import { inDirectory } from '../git/git.ts'
-import { splitNul } from '../git/path.ts'
+import { readStatus, type Status } from '../git/status.ts'
 import { redBefore } from './blame.ts'
-import { type Gate, type GateVerdict, pathIn, runGates, standOf } from './gates.ts'
+import { type Gate, type GateVerdict, runGates } from './gates.ts'
 import { type Place } from './place.ts'
 import { type Site, type Voice } from './site.ts'
 
@@ -35,13 +35,14 @@ export async function verify(input: VerifyInput, voice: Voice): Promise<Fact[]> 
     { kind: 'task.red', ...of, commit, gate: '', reason, unknown: true },
   ]
   const at = inDirectory(input.repo, place.path)
-  const since = changesSince(at, place.base, { target: `refs/heads/${place.target}` })
-  const [moved, changes] = await Promise.all([movedFrom(input), since])
-  if (moved.is === 'unknown') return unknown(moved.reason)
-  if (moved.is === 'moved') return [{ kind: 'task.withdrawn', ...of, commit, reason: moved.reason }]
+  const status = await readStatus(at)
+  if (status.is === 'unknown') return unknown(status.reason)
+  const moved = movedFrom(input, status)
+  if (moved !== undefined) return [{ kind: 'task.withdrawn', ...of, commit, reason: moved }]
+  const changes = await changesSince(at, place.base, { target: `refs/heads/${place.target}`, status })
   if (changes.is === 'unknown') return unknown(changes.reason)
   const changed = changes.paths.flatMap(({ path, from = path }) => [path, from])
-  const verdict = await judge(input, { ground: changes.since, changed }, voice)
+  const verdict = await judge(input, { ground: changes.since, changed, status }, voice)
   if (verdict.is === 'cancelled') return []
   if (verdict.is === 'red') {
     const { gate, reason } = verdict
@@ -66,14 +67,16 @@ type Judged = Exclude<GateVerdict, { is: 'green' }> | { is: 'green'; gates: stri
 /** `red`: the first gate that is red on `ground` as well. The gates after it are run nevertheless. */
 async function judge(
   input: VerifyInput,
-  { ground, changed }: { ground: string; changed: string[] },
+  { ground, changed, status }: { ground: string; changed: string[]; status: Status },
   voice: Voice,
 ): Promise<Judged> {
   const { target, secrets, pass } = input.place
   const passed: string[] = []
   let first: { red?: RedTarget } = {}
+  let known: { status?: Status } = { status }
   for (let gates = input.gates; ;) {
-    const verdict = await runGates({ ...input, gates, where: 'workspace', changed }, voice)
+    const verdict = await runGates({ ...input, gates, where: 'workspace', changed, ...known }, voice)
+    known = {}
     if (verdict.is === 'cancelled') return verdict
     if (verdict.is === 'green') return { is: 'green', gates: [...passed, ...verdict.gates], ...first }
     passed.push(...verdict.passed)
@@ -88,17 +91,13 @@ async function judge(
   }
 }
 
-type Moved = { is: 'same' } | { is: 'moved'; reason: string } | { is: 'unknown'; reason: string }
-
-async function movedFrom(input: VerifyInput): Promise<Moved> {
-  const stand = await standOf(input, input.place.path)
-  if (stand.is === 'unknown') return stand
-  const entries = splitNul(Buffer.from(stand.text, 'latin1'))
-  const head = entries.find(entry => entry.startsWith('# branch.oid '))?.slice('# branch.oid '.length)
-  if (head !== input.commit)
-    return { is: 'moved', reason: `HEAD is at ${head ?? 'nothing'}, not at ${input.commit}` }
-  const allowed = new Set(input.withheld)
-  const dirty = entries.flatMap(entry => pathIn(entry) ?? []).filter(path => !allowed.has(path))
-  if (dirty.length === 0) return { is: 'same' }
-  return { is: 'moved', reason: `${dirty.length} uncommitted: ${dirty.slice(0, 5).join(', ')}` }
+/** Why the worktree is not what was collected, if it is not. */
+function movedFrom(
+  { commit, withheld }: VerifyInput,
+  { head, changed, untracked }: Status,
+): string | undefined {
+  if (head !== commit) return `HEAD is at ${head ?? 'nothing'}, not at ${commit}`
+  const allowed = new Set(withheld)
+  const dirty = [...changed.map(({ path }) => path), ...untracked].filter(path => !allowed.has(path))
+  return dirty.length === 0 ? undefined : `${dirty.length} uncommitted: ${dirty.slice(0, 5).join(', ')}`
 }

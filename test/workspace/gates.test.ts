@@ -132,6 +132,15 @@ test('a gate that leaves changes is red unless it may write', async () => {
   yard.git(input.place.path, 'checkout', '-q', '--', 'app.txt')
   const [again] = await verify({ ...input, gates: [] }, makeVoice())
   expect(again).toMatchObject({ kind: 'task.withdrawn', reason: '1 uncommitted: new.txt' })
+  // What is taken away, and a commit, are changes as well.
+  for (const [run, what] of [
+    ['rm new.txt', 'new.txt'],
+    ['git commit -q --allow-empty -m sneaky; touch new.txt', 'HEAD, new.txt'],
+  ] as const) {
+    const [changed] = await verify({ ...input, withheld: ['new.txt'], gates: [gate(run)] }, makeVoice())
+    expect(changed).toMatchObject({ kind: 'task.red', reason: `it left changes in the worktree: ${what}` })
+  }
+  yard.git(input.place.path, 'reset', '-q', input.commit)
   const [ready] = await verify(
     { ...input, withheld: ['new.txt'], gates: [gate('echo y > app.txt', { mayWrite: true })] },
     makeVoice(),
