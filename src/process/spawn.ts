@@ -5,7 +5,9 @@ import { createHash } from 'node:crypto'
 import { closeSync, existsSync, openSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Socket } from 'node:net'
+import { devNull } from 'node:os'
 import { dirname, join, parse } from 'node:path'
+import { inheritedDescriptors } from '../platform/inherited.ts'
 import { platform } from '../platform/platform.ts'
 import { BerthError } from '../core/errors.ts'
 import { atomicWrite, privateDir, readIfThere } from '../store/files.ts'
@@ -92,13 +94,15 @@ export function spawnApart(input: {
   errFile: string
 }): Promise<Apart> {
   const errors = openSync(input.errFile, 'w', 0o600)
-  const child = spawn(input.file, [...input.args], {
-    cwd: input.cwd,
-    env: input.env,
-    stdio: ['ignore', 'ignore', errors],
-    detached: true,
-    windowsHide: true,
-  })
+  const child = withoutInherited(['ignore', 'ignore', errors], stdio =>
+    spawn(input.file, [...input.args], {
+      cwd: input.cwd,
+      env: input.env,
+      stdio,
+      detached: true,
+      windowsHide: true,
+    }),
+  )
   closeSync(errors)
   child.unref()
   const exited = new Promise<number | null>(resolve => child.once('exit', resolve))
@@ -106,6 +110,25 @@ export function spawnApart(input: {
     child.once('error', reject)
     child.once('spawn', () => resolve({ pid: child.pid ?? 0, exited }))
   })
+}
+
+type Stdio = 'ignore' | 'pipe' | number
+
+/**
+ * Starts what may outlive this process without what the caller of this process left open: a script's lock would be
+ * held as long as an agent works. Node closes the low ones by itself; over each other one the null device is put.
+ */
+function withoutInherited(own: Stdio[], start: (stdio: Stdio[]) => ChildProcess): ChildProcess {
+  const inherited = inheritedDescriptors().filter(descriptor => descriptor >= own.length)
+  if (inherited.length === 0) return start(own)
+  const nothing = openSync(devNull, 'r')
+  const all = Array.from({ length: Math.max(...inherited) + 1 }, (_, i): Stdio => own[i] ?? 'ignore')
+  for (const descriptor of inherited) all[descriptor] = nothing
+  try {
+    return start(all)
+  } finally {
+    closeSync(nothing)
+  }
 }
 
 export type LeaderOptions = {
@@ -142,16 +165,15 @@ function forget(spare: Spare) {
 function launch(supervisorFile: string): Spare {
   const natives = JSON.stringify({ koffi: libraryOf('koffi'), pty: libraryOf('@lydell/node-pty') })
   // Young objects get little room: a supervisor lives long and holds next to nothing.
-  const child = spawn(
-    process.execPath,
-    ['--max-semi-space-size=1', '--single-threaded-gc', supervisorFile, natives],
-    {
+  const flags = ['--max-semi-space-size=1', '--single-threaded-gc']
+  const child = withoutInherited(['ignore', 'ignore', 'ignore', 'pipe'], stdio =>
+    spawn(process.execPath, [...flags, supervisorFile, natives], {
       cwd: parse(supervisorFile).root,
       env: supervisorEnv(process.env),
-      stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+      stdio,
       detached: true,
       windowsHide: true,
-    },
+    }),
   )
   child.on('error', () => undefined)
   child.unref()

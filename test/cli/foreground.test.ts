@@ -1,6 +1,7 @@
 // `berth run` in the foreground: consent on a terminal, going on with what is open, and the ways of leaving it.
 
-import { existsSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -162,6 +163,24 @@ test('detached, it returns at once, and the daemon works on', async () => {
   ])
   expect(ran).toEqual({ code: 0, out: 'bg\n', err: "in the background: see 'berth ls'\n" })
   await until('it to be ready', async () => (await world.task(repo, 'bg')).status === 'ready')
+})
+
+test('what lives on has nothing open of what its caller had open, such as the lock of a script', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const lock = join(world.dir, 'script.lock')
+  const sign = join(world.dir, 'on')
+  const args = ['run', '--detach', '--repo', repo, '--name', 't', '--command', `touch ${sign}; sleep 60`, 'x']
+  // The number that scripts take for flock: Node itself sees to the low ones.
+  const script = 'exec 200> "$0"; "$@"'
+  spawnSync('bash', ['-c', script, lock, process.execPath, main, ...args], { env: world.env })
+  await until('the agent to work', () => existsSync(sign))
+  const opened = processesIn(world.dir).flatMap(({ pid }) =>
+    readdirSync(`/proc/${pid}/fd`).map(name => readlinkSync(`/proc/${pid}/fd/${name}`)),
+  )
+  expect(opened.length).toBeGreaterThan(0)
+  expect(opened).not.toContain(lock)
+  expect(await world.berth(['stop', 't', '--repo', repo])).toMatchObject({ code: 0 })
 })
 
 test('the daemon that was stopped has ended when that is said, and so has the loop of a foreground call', async () => {
