@@ -1,5 +1,19 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** What drives the whole binary takes longest: begun last it would run on alone, with a worker idle beside it. */
+const longest = ['/daemon/', '/e2e/', '/cli/']
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const at = longest.findIndex(folder => moduleId.includes(folder))
+      return at < 0 ? longest.length : at
+    }
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
+  }
+}
 
 const project = (name: string, include: string[], extra: object = {}) => ({
   test: {
@@ -17,6 +31,7 @@ const project = (name: string, include: string[], extra: object = {}) => ({
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       project('unit', ['test/**/*.test.ts'], {
         exclude: ['node_modules/**', 'test/cases/**', 'test/engines-real/**', 'test/soak/**'],
