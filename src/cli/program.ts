@@ -129,7 +129,11 @@ function runFlags(command: Command): void {
       'a path or glob it will change; repeatable',
       read.words('--touches', 'touches'),
     )
-    .option('--land <when>', 'auto, ask or never', read.field('--land', 'land'))
+    .option(
+      '--land <when>',
+      'auto, ask, or never: only `berth land NAME` lands it',
+      read.field('--land', 'land'),
+    )
     .option('--jobs <n>', 'runs that may work at the same time', read.count('--jobs'))
     .option('--base <ref>', 'start from this revision instead of the target')
     .option('--timeout <duration>', 'of one run, like 90s, 30m or 2h', read.field('--timeout', 'timeout'))

@@ -2,10 +2,10 @@
 
 import { type Left, type RemovalAnswer } from '../core/api.ts'
 import { type Holder } from '../core/event.ts'
+import { lossLine } from '../core/loss.ts'
 import { doing } from '../core/words.ts'
 import { visible } from './columns.ts'
 import { type Io } from './io.ts'
-import { lossLine } from './words.ts'
 
 /** Results go to stdout; refusals, with what would be lost and the way out, to stderr. */
 export function printRemoval({ print }: Io, answer: RemovalAnswer): void {
@@ -14,10 +14,11 @@ export function printRemoval({ print }: Io, answer: RemovalAnswer): void {
     case 'removed':
     case 'aside': {
       if (answer.is === 'removed' && answer.already) return print.out(`'${answer.task}' was removed already`)
-      const done = answer.is === 'removed' ? 'removed' : 'moved aside and unregistered'
-      print.out(
-        `${done} '${answer.task}'${branchWords(answer)}${answer.saved ? `, saved as '${answer.saved}'` : ''}`,
-      )
+      const done =
+        answer.is === 'removed'
+          ? `removed '${answer.task}'`
+          : `'${answer.task}' is out of the way, its files are being deleted`
+      print.out(`${done}${branchWords(answer)}${answer.saved ? `, saved as '${answer.saved}'` : ''}`)
       printLeft(print, answer)
       return
     }
@@ -38,7 +39,7 @@ export function printRemoval({ print }: Io, answer: RemovalAnswer): void {
 
 function branchWords({ branch, kept }: Left): string {
   if (kept !== undefined) return `, branch '${visible(kept.branch)}' kept: ${visible(kept.reason)}`
-  if (branch === 'going') return ', its branch is deleted with its files'
+  if (branch === 'going') return ' and its branch with them'
   return branch === 'none' ? '' : `, branch ${branch}`
 }
 

@@ -1,10 +1,10 @@
 // Saved work as a table.
 
 import { type SavedView } from '../core/api.ts'
+import { lossLine } from '../core/loss.ts'
 import { age } from '../core/quantity.ts'
 import { table, visible } from './columns.ts'
 import { type Io } from './io.ts'
-import { lossLine } from './words.ts'
 
 export function listed(io: Io, all: SavedView[], json: boolean): number {
   if (json) io.print.json({ berth: 1, saved: all })

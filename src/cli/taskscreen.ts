@@ -1,13 +1,14 @@
 // One task on one screen: what it is, what ran, what passed, what would be lost, what needs a person.
 
 import { type RunView, type ShowView } from '../core/api.ts'
+import { lossLine } from '../core/loss.ts'
 import { shellWord } from '../core/shellword.ts'
 import { age, duration } from '../core/quantity.ts'
 import { branchRules, count, gatePlaces } from '../core/words.ts'
 import { fit, visible, visibleLines } from './columns.ts'
 import { type Io } from './io.ts'
 import { printItem } from './itemlines.ts'
-import { changeWords, lossLine, painted, reasonWords } from './words.ts'
+import { changeWords, painted, reasonWords } from './words.ts'
 
 export function printTask(io: Io, task: ShowView): void {
   const { print } = io

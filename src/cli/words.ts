@@ -1,7 +1,6 @@
 // Words and colours that several commands share.
 
 import { type TaskView } from '../core/api.ts'
-import { type Loss } from '../core/event.ts'
 import { type Paint } from './print.ts'
 
 const paints = {
@@ -22,28 +21,6 @@ const paints = {
 /** A status in its colour. */
 export const painted = (paint: Paint, status: TaskView['status'], text: string = status): string =>
   paint[paints[status]](text)
-
-const lossWords: { [kind in Loss['kind']]: string } = {
-  staged: 'staged',
-  unstaged: 'changed',
-  untracked: 'untracked',
-  hidden: 'changed, but hidden from git status',
-  ignored: 'ignored by git',
-  commits: 'commits that nothing else holds',
-  operation: 'an operation in progress',
-  nested: 'nested repositories',
-  submodule: 'work in submodules',
-  unknown: 'could not be looked at',
-}
-
-/** `3 untracked: a, b, c`. */
-export function lossLine({ kind, count, examples }: Loss): string {
-  const names = kind === 'commits' ? examples.map(id => id.slice(0, 10)) : examples
-  const shown = names.slice(0, 5).join(', ')
-  const more = count > 5 && examples.length > 0 ? `, … (${count})` : ''
-  const words = kind === 'commits' && count === 1 ? 'commit that nothing else holds' : lossWords[kind]
-  return `${count} ${words}${shown ? `: ${shown}${more}` : ''}`
-}
 
 /** Why a task has its status, and until when. */
 export const reasonWords = ({ reason, until }: Pick<TaskView, 'reason' | 'until'>): string =>

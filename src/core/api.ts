@@ -267,7 +267,8 @@ export type Requests = {
   }
   land: {
     params: { repo: string; tasks: string[]; dryRun: boolean; by: string }
-    answer: { queued: { task: string; would?: string }[] }
+    /** `skipped`: ready, but to be kept unless they are named. */
+    answer: { queued: { task: string; would?: string }[]; skipped: string[] }
   }
   rm: {
     params: { repo: string; tasks: string[]; mode: TeardownMode; wait: boolean; cwd: string }

@@ -317,9 +317,10 @@ export const shapes = {
   retry: document({ retried: names, already: names }).meta({ description: '`retry --json`' }),
   pause: document({ already: z.boolean() }).meta({ description: '`pause --json`' }),
   resume: document({ resumed: names, already: z.boolean() }).meta({ description: '`resume --json`' }),
-  land: document({ queued: z.array(z.object({ task: z.string(), would: z.string().optional() })) }).meta({
-    description: '`land --dry-run --json`',
-  }),
+  land: document({
+    queued: z.array(z.object({ task: z.string(), would: z.string().optional() })),
+    skipped: names.describe("Ready, but their 'land' is 'never': only `land NAME` lands them."),
+  }).meta({ description: '`land --dry-run --json`' }),
   rm: document({ removed: z.array(removal) }).meta({ description: '`rm --json`' }),
   saved: document({ saved: z.array(saved) }).meta({ description: '`saved --json`' }),
   'saved-rm': document({ removed: names }).meta({

@@ -118,7 +118,7 @@ const both = {
   remote: text.describe("The remote asked for the target; 'origin' if left out.").optional(),
   landing: oneOf('local').describe('How a landing moves the target: here, and nowhere else.').optional(),
   land: oneOf('auto', 'ask', 'never')
-    .describe("'auto' lands what passed, 'ask' waits for `berth land`.")
+    .describe("'auto' lands what passed, 'ask' waits for `berth land`, 'never' for `berth land NAME`.")
     .optional(),
   worktrees: text
     .describe('The folder for worktrees, seen from the repository; a sibling of it if left out.')

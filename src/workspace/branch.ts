@@ -90,7 +90,10 @@ async function whyKept(
     }
   if (holdsNothing(merged))
     return mode.discard && !mode.branch
-      ? { reason: "'--discard' keeps it", hint: `berth rm ${task} --branch` }
+      ? {
+          reason: `${whyEmpty(merged, target)}; '--discard' never deletes a branch`,
+          hint: `berth rm ${task} --branch`,
+        }
       : undefined
   const taking = `berth rm ${task} --branch --save`
   if (!mode.branch || mode.by === 'landing') return { reason: whyNotIn(merged, target), hint: taking }
@@ -102,6 +105,9 @@ async function whyKept(
   if (mode.discard || (await isSaved(site, tip))) return undefined
   return { reason: `${whyNotIn(merged, target)} and saved nowhere`, hint: taking }
 }
+
+const whyEmpty = ({ rule }: Merged, target: string): string =>
+  rule === 'empty' ? 'it has no commit of its own' : `its commits are in '${target}'`
 
 function whyNotIn({ rule }: Merged, target: string): string {
   if (target === '') return 'it is not known where its commits should have landed'

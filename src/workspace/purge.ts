@@ -3,7 +3,7 @@
 import { lstat, readdir, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type BranchFate, type Fact, type TaskName, type TeardownMode } from '../core/event.ts'
-import { failedWhile } from '../core/words.ts'
+import { count, failedWhile } from '../core/words.ts'
 import { deleteBranch } from '../git/branch.ts'
 import { type Git, git, ok, reasonOf as gitReason } from '../git/git.ts'
 import { entryDirOf, listWorktrees, type WorktreeEntry } from '../git/list.ts'
@@ -144,7 +144,8 @@ async function purgeTask(work: Work, record: PurgeRecord): Promise<void> {
   if (ends.ref !== undefined) work.new.add(ends.ref)
 }
 
-const keptWords = ({ reason, hint }: BranchFate & { is: 'kept' }): string =>
+/** Why it stays, and the command that changes that. */
+const keptWords = ({ reason, hint }: { reason: string; hint?: string }): string =>
   hint === undefined ? reason : `${reason} (${hint})`
 
 /** `saved`: commits that only its reflog names become saved work. */
@@ -157,7 +158,7 @@ const heldWork = (ref: string): string => {
 
 async function foreseen(input: TeardownInput): Promise<Ending> {
   const end = await foresee(input)
-  if (end.is === 'refused') return { kept: end.refusal.reason, saved: false }
+  if (end.is === 'refused') return { kept: keptWords(end.refusal), saved: false }
   return { saved: end.quiet > 0, ...(end.branch === undefined ? {} : { branch: end.branch }) }
 }
 
@@ -168,7 +169,7 @@ async function takeDown(input: TeardownInput, voice: Voice): Promise<Ending> {
     if (fact.kind === 'work.saved') Object.assign(ending, { saved: true, ref: fact.ref })
     if (fact.kind === 'branch.deleted') ending.branch = { ...fact, is: 'goes' }
     if (fact.kind === 'branch.kept') ending.branch = { ...fact, is: 'kept' }
-    if (fact.kind === 'teardown.refused') ending.kept = fact.reason
+    if (fact.kind === 'teardown.refused') ending.kept = keptWords(fact)
     if (fact.kind === 'workspace.stuck') ending.kept = failedWhile(fact)
   }
   for (const fact of await teardown(input, { ...voice, onFact: hear })) await hear(fact)
@@ -297,7 +298,7 @@ async function purgeOutputs(work: Work, outputs: { task: TaskName; dirs: string[
     }
     return undefined
   }
-  await each(work, `output of runs, setup and gates (${there.length} folders)`, { remove })
+  await each(work, `output of runs, setup and gates (${count(there.length, 'folder')})`, { remove })
 }
 
 const limits = (under: string) => ({

@@ -3,6 +3,7 @@
 import { lstat, readFile, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type Holder, type Loss, type TaskName, type TeardownMode } from '../core/event.ts'
+import { lossesText } from '../core/loss.ts'
 import { gitCall, shellWord } from '../core/shellword.ts'
 import { isGit } from '../git/indexlock.ts'
 import { entryAt, entryDirOf, resolved, type WorktreeEntry, type WorktreeList } from '../git/list.ts'
@@ -190,7 +191,7 @@ export function refusalByLoss(
   if (losses.length === 0 || ground.mode.discard) return undefined
   const unknown = losses.some(({ kind }) => kind === 'unknown')
   if (ground.mode.save && !unknown) return undefined
-  const what = losses.map(sayLoss).join(', ')
+  const what = lossesText(losses)
   const reason = unknown
     ? `it cannot be told what would be lost ${where}: ${what}`
     : `work ${where} would be lost: ${what}`
@@ -202,29 +203,10 @@ export function refusalByLoss(
 export const rmCommand = ({ task, mode }: Pick<Ground, 'task' | 'mode'>, work: 'save' | 'discard'): string =>
   [
     `berth rm ${task}`,
-    ...(mode.branch && mode.by === 'person' ? ['--branch'] : []),
+    ...(mode.branch && mode.by !== 'landing' ? ['--branch'] : []),
     ...(mode.unlock ? ['--unlock'] : []),
     `--${work}`,
   ].join(' ')
-
-/** One kind of loss in words. */
-export function sayLoss({ kind, count, examples }: Loss): string {
-  const named = examples.slice(0, 3).join(', ')
-  const more = count > 3 ? ', …' : ''
-  return kind === 'unknown' ? named : `${count} ${lossWords[kind]} (${named}${more})`
-}
-
-const lossWords: { [kind in Exclude<Loss['kind'], 'unknown'>]: string } = {
-  staged: 'staged',
-  unstaged: 'changed',
-  untracked: 'untracked',
-  hidden: 'changed and hidden from git status',
-  ignored: 'ignored',
-  commits: 'commits that no branch holds',
-  operation: 'operation in progress',
-  nested: 'nested repositories',
-  submodule: 'submodules with work of their own',
-}
 
 type Standing =
   | { is: 'there' }

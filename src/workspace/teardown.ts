@@ -1,6 +1,7 @@
 // Removing a workspace: ten steps, each recorded and verified, each safe to do twice (docs/what-it-deletes.md).
 
 import { type Fact, type Holder, type Leaves, type TeardownStep } from '../core/event.ts'
+import { lossesText } from '../core/loss.ts'
 import { entryAt, listWorktrees } from '../git/list.ts'
 import { stashesOf } from '../git/stash.ts'
 import { unregister } from '../git/unregister.ts'
@@ -12,7 +13,7 @@ import { identityOf } from './environment.ts'
 import { endAll, lookAround, type Occupied, treeOf } from './holders.ts'
 import { isThere, judge, type Judged } from './judge.ts'
 import { keepCommits, saveInventory } from './keep.ts'
-import { type Found, refusalByHolders, refusalByLoss, rmCommand, sayLoss } from './refuse.ts'
+import { type Found, refusalByHolders, refusalByLoss, rmCommand } from './refuse.ts'
 import { release } from './release.ts'
 import {
   beginWork,
@@ -125,15 +126,11 @@ async function keep(work: Work, { losses, inventory }: Stock): Promise<Fact | un
   const refusal = refusalByLoss(input, losses)
   if (refusal !== undefined) return refused(work, refusal)
   if (input.mode.discard)
-    return said(
-      work,
-      'save',
-      losses.length === 0 ? 'nothing to save' : `given up: ${losses.map(sayLoss).join(', ')}`,
-    )
+    return said(work, 'save', losses.length === 0 ? 'nothing to save' : `given up: ${lossesText(losses)}`)
   if (inventory === undefined && losses.length > 0)
     return refused(work, {
       code: 'loss',
-      reason: `what stands in '${input.workspace.path}' cannot be saved: ${losses.map(sayLoss).join(', ')}`,
+      reason: `what stands in '${input.workspace.path}' cannot be saved: ${lossesText(losses)}`,
       hint: rmCommand(input, 'discard'),
       losses,
       holders: [],

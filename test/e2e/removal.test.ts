@@ -30,15 +30,21 @@ test(
     const repo = world.repository()
     await readyTask(world, repo, 'a')
     const tip = world.git(repo, 'rev-parse', 'berth/a').trim()
+    expect(await world.berth(['land'], { cwd: repo })).toEqual({
+      code: 0,
+      out: '',
+      err: "kept back, since 'land' is 'never' there: 'a'\nhint: berth land a\n",
+    })
     const first = await world.berth(['rm', 'a'], { cwd: repo })
     expect(first).toEqual({
       code: 0,
-      out: "moved aside and unregistered 'a', branch 'berth/a' kept: its commits are not in 'main'\n",
+      out: "'a' is out of the way, its files are being deleted, branch 'berth/a' kept: its commits are not in 'main'\n",
       err: 'hint: berth rm a --branch --save\n',
     })
     const plain = await world.berth(['rm', 'a', '--branch'], { cwd: repo })
     expect(plain).toMatchObject({ code: 3, out: '' })
-    expect(plain.err).toContain("work of branch 'berth/a' would be lost")
+    const only = `1 commit that nothing else holds (${tip.slice(0, 10)})`
+    expect(plain.err).toContain(`work of branch 'berth/a' would be lost: ${only}\n`)
     expect(hintIn(plain.err)).toEqual(['rm', 'a', '--branch', '--save'])
     expect(branches(world, repo)).toBe('berth/a\nmain\n')
     expect((await world.task(repo, 'a')).status).toBe('dropped')
@@ -168,6 +174,9 @@ test.each([{ daemon: 'without a daemon' }, { daemon: 'with a daemon' }])(
     const short = (what: string) => what.replace(/^workspace .*'(\w+)'$/, "workspace '$1'")
     expect(done.removed.map(short)).toEqual(expect.arrayContaining(expected.gone))
     expect(done.kept.map(({ what }) => short(what))).toEqual(expect.arrayContaining(expected.kept))
+    expect(done.kept.find(({ what }) => what.endsWith("task 'unlanded'"))?.reason).toMatch(
+      /would be lost: 1 commit that nothing else holds \([0-9a-f]{10}\) \(berth rm unlanded --branch --save\)$/,
+    )
     for (const name of ['unlanded', 'moved']) expect(existsSync(join(`${repo}.berths`, name))).toBe(true)
     expect(branches(world, repo).trim().split('\n')).toEqual(
       ['away', 'kept', 'moved', 'out', 'unlanded'].map(name => `berth/${name}`).concat('main'),

@@ -167,19 +167,25 @@ export async function landTasks(
   const own = [...fleetOf(shell).live]
     .flatMap(key => fleetOf(shell).tasks.get(key) ?? [])
     .filter(task => task.project === project.id)
-  const ready = (task: Task): boolean => stageOf(fleetOf(shell), task).is === 'ready'
+  const ready = own.filter(task => stageOf(fleetOf(shell), task).is === 'ready')
   const tasks =
-    names.length === 0 ? own.filter(ready) : names.map(name => taskNamed(fleetOf(shell), project.id, name))
+    names.length === 0
+      ? ready.filter(task => !landsByName(task))
+      : names.map(name => taskNamed(fleetOf(shell), project.id, name))
+  const skipped = names.length === 0 ? ready.filter(landsByName).map(({ name }) => name) : []
   for (const task of tasks) requireLandable(shell, task)
-  if (dryRun) return { queued: await wouldLand(fleetOf(shell), project, tasks) }
+  if (dryRun) return { queued: await wouldLand(fleetOf(shell), project, tasks), skipped }
   const fresh = [...(await refreshProject(shell, repo)), ...(await withdrawals(shell, tasks))]
   shell.loop.record([
     ...fresh,
     ...opening(shell, by),
     ...tasks.flatMap(task => landFacts(task, stageOf(fleetOf(shell), task), by)),
   ])
-  return { queued: tasks.map(({ name }) => ({ task: name })) }
+  return { queued: tasks.map(({ name }) => ({ task: name })), skipped }
 }
+
+/** Its branch is to be kept as it is: only an order that names it lands it. */
+const landsByName = ({ spec, landAsked }: Task): boolean => spec.land === 'never' && landAsked === undefined
 
 function requireLandable(shell: Shell, task: Task): void {
   const stage = stageOf(fleetOf(shell), task)
