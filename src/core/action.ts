@@ -149,12 +149,19 @@ function taskWays(item: Item, task: Task): Way[] {
     case 'target':
       return [landWay(item, task, landLabel(task)), retryWay(task), removeWay(task, {})]
     case 'gate':
-      return [retryWay(task), landWay(item, task, 'verify it as it is now, and land it'), removeWay(task, {})]
+      return [retryWay(task), landWay(item, task, asItIs), removeWay(task, {})]
     case 'decide':
       return decideWays(item, task)
     default: {
       const accept = acceptWay(item, task)
-      return [retryWay(task), ...(accept === undefined ? [] : [accept]), removeWay(task, {})]
+      const stage = item.subject.is === 'task' ? item.subject.stage : undefined
+      const lands = stage !== undefined && isMendable(task, stage) && hasCommits(task)
+      return [
+        retryWay(task),
+        ...(accept === undefined ? [] : [accept]),
+        ...(lands ? [landWay(item, task, asItIs)] : []),
+        removeWay(task, {}),
+      ]
     }
   }
 }
@@ -165,6 +172,8 @@ const retryWay = (task: Task): Way => ({
   command: `berth retry ${task.name}`,
   facts: by => [{ kind: 'task.retried', by, ...of(task) }],
 })
+
+const asItIs = 'verify it as it is now, and land it'
 
 const landLabel = ({ landing }: Task): string =>
   landing === undefined ? 'test it on the target as it is now, and land it' : 'try to land it again'
@@ -179,14 +188,28 @@ const landWay = ({ subject }: Item, task: Task, label: string): Way => ({
 /** An order to land. Work that failed for what it is has perhaps been mended by hand: it is looked at again. */
 export function landFacts(task: Task, stage: Stage | undefined, by: string): Fact[] {
   const asked: Fact = { kind: 'task.land-asked', by, ...of(task) }
-  if (stage === undefined || !isMendable(stage)) return [asked]
+  if (stage === undefined || !isMendable(task, stage)) return [asked]
   const commit = stage.is === 'decide' ? stage.commit : (task.verification?.commit ?? '')
   return [{ kind: 'task.withdrawn', commit, reason: 'a person asked to land it', by, ...of(task) }, asked]
 }
 
 /** Whether a person can mend by hand, in its worktree, why it goes no further, and then land it. */
-export const isMendable = (stage: Stage): boolean =>
-  stage.is === 'decide' || (stage.is === 'failed' && (stage.code === 'gate' || stage.code === 'conflict'))
+export function isMendable(task: Task, stage: Stage): boolean {
+  if (stage.is === 'decide') return true
+  if (stage.is !== 'failed') return false
+  if (stage.code === 'gate' || stage.code === 'conflict') return true
+  // Work that is verified was not landed for another reason: that is tried again as it is.
+  const isUnverified = task.verification?.is !== 'ready' && latestRun(task)?.state.phase === 'collected'
+  return isUnverified && task.workspace?.phase === 'ready'
+}
+
+/** Whether an attempt is known to have made commits. */
+const hasCommits = ({ runs }: Task): boolean =>
+  runs.some(({ state }) => {
+    if (state.phase !== 'collected') return false
+    const { outcome } = state
+    return outcome.is === 'done' || ('commit' in outcome && outcome.commit !== undefined)
+  })
 
 /** What to type first where a person resolves a conflict with the target: in the worktree, never in a checkout. */
 function resolveWays({ subject }: Item, { workspace }: Task): Way[] {
@@ -219,7 +242,11 @@ function removeWay(task: Task, how: Partial<TeardownMode>): Way {
 
 const leftoverWays = (task: Task): Way[] =>
   task.removal?.phase === 'refused'
-    ? [removeWay(task, { save: true }), removeWay(task, { discard: true })]
+    ? [
+        { ...removeWay(task, {}), label: 'look again, and remove it' },
+        removeWay(task, { save: true }),
+        removeWay(task, { discard: true }),
+      ]
     : [
         removeWay(task, {
           save: task.removal?.mode.save ?? false,

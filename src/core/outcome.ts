@@ -52,10 +52,12 @@ export type Outcome =
       transient: boolean
       escaped: string[]
       cause?: FailureCause
+      /** HEAD, where it made commits. */
+      commit?: string
     }
   | { is: 'limited'; until: number | null; evidence: string }
   | { is: 'signed-out'; evidence: string }
-  | { is: 'stopped'; why: 'stopped' | 'timeout' | 'budget' | 'interrupted' | 'removal' }
+  | { is: 'stopped'; why: 'stopped' | 'timeout' | 'budget' | 'interrupted' | 'removal'; commit?: string }
   | { is: 'unknown'; step: string; reason: string }
 
 /** HEAD of a worktree and the branch that it should be on. */

@@ -48,6 +48,7 @@ export function verdictOf(run: Run, task: Task): Verdict {
   if (state.phase !== 'collected') throw new Error(`run '${run.id}' is not collected`)
   const { outcome, ended } = state
   if (outcome.is === 'unknown') return outcome
+  if (state.taken === true && (outcome.is === 'done' || outcome.is === 'astray')) return outcome
   if (ended.how === 'lost' && state.why === undefined) return lost(ended.reason)
   if (run.signedOut?.from === 'agent') return { is: 'signed-out', evidence: run.signedOut.text }
   if (run.limited?.from === 'agent')
@@ -114,15 +115,21 @@ function afterRed(
   policy: ProjectPolicy,
   red: Task['verification'] & { is: 'red' },
 ): Next {
-  const sentence = `gate '${red.gate}' failed: ${red.reason}`
+  const sentence = gateFailed(red)
   const evidence = gateEvidence(task, red)
   if (red.unknown)
     return { is: 'failed', code: 'unknown', sentence: `gates could not be run: ${red.reason}`, evidence }
   const tries = triesOf(task)
   if (tries >= policy.attempts)
-    return { is: 'failed', code: 'gate', sentence: `${sentence}, after ${count(tries, 'attempt')}`, evidence }
+    return { is: 'failed', code: 'gate', sentence: `${sentence}, ${afterAll(run)}`, evidence }
   return { is: 'again', code: 'gate', at: red.since.awake + pauseMs(policy, tries, run.id), sentence }
 }
+
+const gateFailed = ({ gate, reason, where }: { gate: string; reason: string; where?: string }): string =>
+  `gate '${gate}' failed${where === 'integration' ? ' on the merge with the target' : ''}: ${reason}`
+
+// As `ls` and `show` count them: the budget of attempts may have begun anew in between.
+const afterAll = ({ attempt }: Run): string => `after ${count(attempt, 'attempt')}`
 
 /** Of a gate that failed: its name, the end of its output, and the command that shows all of it. */
 export function gateEvidence(
@@ -175,36 +182,46 @@ function afterVerdict(task: Task, run: Run, policy: ProjectPolicy, since: number
         return { is: 'failed', code: 'budget', sentence: 'it is over its budget', evidence: [] }
       if (verdict.why !== 'timeout')
         return { is: 'again', code: 'backoff', at: since, sentence: 'it was stopped' }
-      return againOrFailed(policy, run, since, tries, {
-        code: 'timeout',
-        reason: 'it ran out of time',
-        evidence: '',
-        final: false,
-      })
+      return againOrFailed(
+        policy,
+        { task, run, since, tries },
+        {
+          code: 'timeout',
+          reason: 'it ran out of time',
+          evidence: '',
+          final: false,
+        },
+      )
     case 'failed':
-      return againOrFailed(policy, run, since, tries, verdict)
+      return againOrFailed(policy, { task, run, since, tries }, verdict)
   }
 }
 
 function againOrFailed(
   policy: ProjectPolicy,
-  run: Run,
-  since: number,
-  tries: number,
+  { task, run, since, tries }: { task: Task; run: Run; since: number; tries: number },
   why: { code: ReasonCode; reason: string; evidence: string; final: boolean; escaped?: string[] },
 ): Next {
-  const evidence = why.evidence === '' ? [] : [{ kind: 'output', text: why.evidence }]
-  const paths = why.escaped?.length ? { paths: why.escaped } : {}
-  if (why.final) return { is: 'failed', code: why.code, sentence: why.reason, evidence, ...paths }
-  if (tries >= policy.attempts)
+  if (why.final || tries >= policy.attempts) {
+    const before = setbackBefore(task)
+    const output = why.evidence === '' ? [] : [{ kind: 'output', text: why.evidence }]
     return {
       is: 'failed',
       code: why.code,
-      sentence: `${why.reason}, after ${count(tries, 'attempt')}`,
-      evidence,
-      ...paths,
+      sentence: `${why.reason}${why.final ? '' : `, ${afterAll(run)}`}${before.sentence}`,
+      evidence: [...output, ...before.evidence],
+      ...(why.escaped?.length ? { paths: why.escaped } : {}),
     }
+  }
   return { is: 'again', code: why.code, at: since + pauseMs(policy, tries, run.id), sentence: why.reason }
+}
+
+// What is still wrong with the work that earlier attempts made.
+function setbackBefore(task: Task): { sentence: string; evidence: Evidence[] } {
+  const { unmended } = task
+  if (unmended === undefined) return { sentence: '', evidence: [] }
+  const { sentence, evidence } = setbackOf(task, unmended)
+  return { sentence: `; before that ${sentence}`, evidence }
 }
 
 function afterDone(task: Task, done: Outcome & { is: 'done' }): Next {
@@ -268,20 +285,16 @@ function afterNothing(task: Task, run: Run, verdict: Outcome & { is: 'no-work' }
 
 // What went wrong before is what a person must know; that the next attempt had no answer to it comes second.
 function afterUnmended(task: Task, setback: Setback): Failing {
-  const nothing = 'and the next attempt changed nothing'
-  if (setback.is === 'conflict') {
-    const evidence = setback.paths.map(text => ({ kind: 'path', text }))
-    const sentence = `it conflicts with the target in ${list(setback.paths)}, ${nothing}`
-    const onto = setback.onto === undefined ? {} : { onto: setback.onto }
-    return { is: 'failed', code: 'conflict', sentence, evidence, ...onto }
-  }
-  const where = setback.where === 'integration' ? ' on the merge with the target' : ''
-  return {
-    is: 'failed',
-    code: 'gate',
-    sentence: `gate '${setback.gate}' failed${where}: ${setback.reason}, ${nothing}`,
-    evidence: gateEvidence(task, setback),
-  }
+  const { sentence, evidence } = setbackOf(task, setback)
+  const onto = setback.is === 'gate' || setback.onto === undefined ? {} : { onto: setback.onto }
+  const told = `${sentence}, and the next attempt changed nothing`
+  return { is: 'failed', code: setback.is, sentence: told, evidence, ...onto }
+}
+
+function setbackOf(task: Task, setback: Setback): { sentence: string; evidence: Evidence[] } {
+  if (setback.is === 'gate') return { sentence: gateFailed(setback), evidence: gateEvidence(task, setback) }
+  const evidence = setback.paths.map(text => ({ kind: 'path', text }))
+  return { sentence: `it conflicts with the target in ${list(setback.paths)}`, evidence }
 }
 
 function afterAstray(task: Task, astray: Astray): Next {

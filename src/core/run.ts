@@ -22,8 +22,9 @@ export type RunState =
   | { phase: 'alive' }
   /** It was asked to end. `started` is false if it never got beyond its claim. */
   | { phase: 'ending'; why: EndWhy; since: Moment; started: boolean }
-  | { phase: 'over'; ended: Ended; why?: EndWhy }
-  | { phase: 'collected'; ended: Ended; why?: EndWhy; outcome: Outcome; since: Moment }
+  /** `taken`: a person takes the work as it is now, however the agent ended. */
+  | { phase: 'over'; ended: Ended; why?: EndWhy; taken?: true }
+  | { phase: 'collected'; ended: Ended; why?: EndWhy; taken?: true; outcome: Outcome; since: Moment }
 
 export type Asked = Question & {
   /** Counts within the task's life, from 1: the `q1` of an item's id. */

@@ -339,8 +339,8 @@ function withdraw(task: Task, byPerson: boolean): void {
   if (task.landing?.phase === 'failed') drop(task, 'landing')
   const run = latestRun(task)
   if (run?.state.phase !== 'collected') return
-  const { ended, why } = run.state
-  const state: Run['state'] = why === undefined ? { phase: 'over', ended } : { phase: 'over', ended, why }
+  const { outcome: _outcome, since: _since, ...over } = run.state
+  const state: Run['state'] = { ...over, phase: 'over', ...(byPerson ? { taken: true } : {}) }
   task.runs = [...task.runs.slice(0, -1), { ...run, state }]
 }
 

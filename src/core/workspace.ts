@@ -148,6 +148,8 @@ export function applyRemoval(removal: Removal | undefined, event: Event): Remova
   if (event.kind === 'teardown.asked') return { phase: 'asked', mode: event.mode, since }
   if (event.kind === 'workspace.removed')
     return { phase: 'done', mode: removal?.mode ?? plainRemoval, since, named: event.named }
+  // What stood against an earlier wish was so then: the clean-up after the landing looks for itself.
+  if (event.kind === 'landing.landed' && removal?.phase === 'refused') return undefined
   if (removal?.phase !== 'asked') return removal
   const { mode } = removal
   switch (event.kind) {

@@ -37,7 +37,7 @@ export async function withdrawals(shell: Shell, tasks: readonly Task[]): Promise
 }
 
 const isBusy = (shell: Shell, task: Task): boolean =>
-  task.removal !== undefined ||
+  (task.removal !== undefined && task.removal.phase !== 'refused') ||
   (task.landing !== undefined && task.landing.phase !== 'failed') ||
   shell.loop.inFlight().some(effect => effect.project === task.project && effect.task === task.name)
 

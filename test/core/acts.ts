@@ -171,7 +171,9 @@ function* collect({ world, key, of, script, task }: Scene, id: string): Act {
   yield []
   if (world.rough && script.collects.shift() === 'unknown')
     return collected({ is: 'unknown', step: 'status', reason: 'git failed' })
-  const { ended, why } = run.state
+  const { ended, taken, why } = run.state
+  if (taken === true && tree !== undefined && process !== undefined && tree.head !== process.base)
+    return collected(doneAt(world, tree.head))
   if (why !== undefined) return collected({ is: 'stopped', why })
   const failed = { is: 'failed' as const, evidence: '', transient: false, escaped: [] as string[] }
   if (ended.how === 'lost') return collected({ ...failed, reason: ended.reason })
@@ -182,15 +184,16 @@ function* collect({ world, key, of, script, task }: Scene, id: string): Act {
   if (tree.edits.length > 0) commitAll(world, key, true)
   yield [{ kind: 'commit.made', run: id, commit: tree.head, subject: 'uncommitted work', by: 'berth', ...of }]
   if (tree.head === process.base) return collected({ is: 'no-work', denied: [], escaped: [] })
-  const uncommitted = world.commits.get(tree.head)?.byBerth === true
-  return collected({
-    is: 'done',
-    commit: tree.head,
-    changes: { files: 1, insertions: 1, deletions: 0, commits: 1 },
-    uncommitted,
-    withheld: [],
-  })
+  return collected(doneAt(world, tree.head))
 }
+
+const doneAt = (world: Scene['world'], commit: string): Outcome => ({
+  is: 'done',
+  commit,
+  changes: { files: 1, insertions: 1, deletions: 0, commits: 1 },
+  uncommitted: world.commits.get(commit)?.byBerth === true,
+  withheld: [],
+})
 
 function* verify({ world, key, of, script, task }: Scene, commit: string): Act {
   const tree = world.trees.get(key)

@@ -6,6 +6,7 @@ import { answerFacts } from '../../src/core/action.ts'
 import { findItems, items } from '../../src/core/attention.ts'
 import { exitOf } from '../../src/core/exit.ts'
 import { type Landing, type Outcome } from '../../src/core/outcome.ts'
+import { stageOf } from '../../src/core/stage.ts'
 import { statusOf } from '../../src/core/status.ts'
 import {
   type Told,
@@ -142,6 +143,30 @@ test('an attempt without any change after a conflict leaves the conflict; after 
   story.tell(ready('one', 'c2'), { kind: 'task.retried', by: 'me', ...of('one') })
   story.tell(...attempt(nothing, 'one', 4))
   expect(only(story)).toMatchObject({ id: 'failed:one', reason: 'its agent ended without any change' })
+})
+
+test('work that was mended by hand is verified however the last attempt ended, and a red gate before it is told', () => {
+  const story = told(submit(), ...workspace(), ...attempt(done('c1')), ...red('one', 'c1'))
+  for (let n = 2; n <= 3; n++) story.wait(1e6).tell(...attempt(failed(), 'one', n))
+  expect(only(story)).toMatchObject({
+    id: 'failed:one',
+    reason: "exit code 1, after 3 attempts; before that gate 'test' failed: exited with 1",
+    actions: [{ key: 'retry' }, { key: 'land', command: 'berth land one' }, { key: 'rm' }],
+  })
+  expect(only(story).evidence).toContainEqual({ kind: 'output', text: 'not ok 1' })
+  story.tell({ kind: 'task.retried', by: 'me', ...of('one') })
+  for (let n = 4; n <= 6; n++) story.tell(...attempt(failed(), 'one', n)).wait(1e6)
+  expect(only(story).reason).toContain('exit code 1, after 6 attempts; before that')
+  answer(story, 'failed:one', 'land')
+  expect(status(story)).toEqual(['verifying', 'collecting', null])
+  const again = (outcome: Outcome): Fact => ({
+    kind: 'run.collected',
+    run: runId('one', 6),
+    outcome,
+    ...of('one'),
+  })
+  story.tell(again(done('c7')))
+  expect(status(story)).toEqual(['verifying', 'gates', null])
 })
 
 const astray = { is: 'astray', commit: 'c7', on: 'feat', ahead: 2, behind: 0, dirty: false } as const
@@ -372,6 +397,7 @@ test('a clean-up that would lose something is an item, a removal that a person a
     id: 'leftover:one',
     evidence: [{ kind: 'ignored', text: '.env' }],
     actions: [
+      { key: 'rm', command: 'berth rm one' },
       { key: 'save', command: 'berth rm one --save' },
       { key: 'discard', command: 'berth rm one --discard' },
     ],
@@ -385,6 +411,10 @@ test('a clean-up that would lose something is an item, a removal that a person a
   )
   expect(ids(asked)).toEqual([])
   expect(status(asked)).toEqual(['ready', 'ready', 'person'])
+  // What stood against it then is not what stands against the clean-up after the landing.
+  asked.tell(...landed())
+  expect(ids(asked)).toEqual([])
+  expect(stageOf(asked.fleet, asked.task())).toMatchObject({ is: 'removing', mode: { by: 'landing' } })
 })
 
 test('a setup that failed is an item; another try makes the workspace again', () => {

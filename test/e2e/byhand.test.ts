@@ -52,25 +52,26 @@ test('a merge that is not finished yet is said to be that, and lands once it is;
   const worktree = (await world.task(repo, 't')).worktree ?? ''
   type(world, repo, `git -C ${worktree} merge main`)
   const early = await world.berth(['land', 't'], { cwd: repo })
-  expect([early.code, early.err]).toEqual([
-    3,
-    expect.stringContaining('a merge in its worktree is not finished'),
-  ])
-  const [item] = await world.items(repo)
-  expect(item?.actions.map(({ key }) => key)).toEqual(['go-on', 'land', 'look-again', 'retry', 'rm'])
+  const told = "'t' cannot land yet: a merge in its worktree is not finished"
+  expect([early.code, early.err]).toEqual([3, `berth: ${told}\nhint: git -C ${worktree} status\n`])
+  expect((await world.items(repo)).map(({ kind }) => kind)).toEqual(['conflict'])
+  // What stands against a removal now does not later, when it has landed.
+  const removal = await world.berth(['rm', 't'], { cwd: repo })
+  expect([removal.code, removal.err]).toEqual([3, expect.stringContaining('1 operation in progress')])
   world.write(join(worktree, 'app.txt'), 'both\n')
   world.git(worktree, 'commit', '-qam', 'resolved')
   const landed = await world.berth(['land', 't'], { cwd: repo })
   expect([landed.code, landed.err]).toEqual([0, expect.stringContaining('landed')])
+  await until('its workspace to go', () => !existsSync(worktree))
   expect((await world.task(repo, 't')).changes).toMatchObject({ files: 1 })
   const facts = await world.facts(repo)
-  const told = (kind: string, ...fields: string[]) =>
+  const factsOf = (kind: string, ...fields: string[]) =>
     facts.filter(fact => fact.kind === kind).map(fact => fields.map(field => fact[field]))
-  expect(told('commit.made', 'by', 'subject')).toEqual([
+  expect(factsOf('commit.made', 'by', 'subject')).toEqual([
     ['agent', 'app.txt'],
     ['person', 'resolved'],
   ])
-  expect(new Set(told('file.changed', 'path').flat())).toEqual(new Set(['app.txt']))
+  expect(new Set(factsOf('file.changed', 'path').flat())).toEqual(new Set(['app.txt']))
 })
 
 test('what a red gate asks for is mended by hand, and lands; an order that met the gate does not land it', async () => {
@@ -111,6 +112,30 @@ async function retried(world: World, repo: string): Promise<TaskView> {
 
 const failing = `${commit('one')}; exit 1`
 const mended = `[ -e one ] && { ${commit('two')}; exit; }; ${failing}`
+
+test('work that was mended by hand lands although the last attempts failed, with the red gate told until then', async () => {
+  const world = makeWorld()
+  const settings = 'gates = ["test ! -e bad"]\n[recovery]\nattempts = 2\nbackoff = "10ms"\n'
+  const repo = world.repository('repo', { 'a.txt': 'a\n', 'berth.toml': settings })
+  const ran = await run(world, repo, `[ -e bad ] && exit 1; ${commit('bad')}`, '--trust')
+  expect([ran.code, ran.err]).toEqual([1, expect.stringContaining("before that gate 'test ! -e bad' failed")])
+  const [item] = await world.items(repo)
+  const way = item?.actions.find(({ key }) => key === 'land')?.command ?? ''
+  expect([item?.kind, way]).toEqual(['failed', expect.stringContaining('berth land t')])
+  const red = await berth(world, repo, way)
+  expect([red.code, red.err]).toEqual([
+    1,
+    expect.stringContaining("gate 'test ! -e bad' failed: exit code 1"),
+  ])
+  type(
+    world,
+    (await world.task(repo, 't')).worktree ?? '',
+    'git rm -q bad; echo x >good; git add -A; git commit -qm mended',
+  )
+  const landed = await berth(world, repo, way)
+  expect([landed.code, landed.err]).toEqual([0, expect.stringContaining('landed')])
+  expect(world.git(repo, 'ls-tree', '--name-only', 'main')).toBe('a.txt\nberth.toml\ngood\n')
+})
 
 test('a worktree that was deleted by hand is made again from its branch when it is retried', async () => {
   const world = makeWorld()

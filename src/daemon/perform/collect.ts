@@ -121,8 +121,12 @@ const lostOutcome = (reason: string): Outcome => ({
 async function outcomeOf(ground: Ground, changes: Counted, base: string): Promise<Outcome> {
   const { run } = ground
   if (run.state.phase !== 'over') return { is: 'unknown', step: 'collect', reason: 'it is not over' }
-  if (run.state.why !== undefined) return { is: 'stopped', why: run.state.why }
-  const { ended } = run.state
+  const { ended, taken, why } = run.state
+  if (taken === true) {
+    const work = await afterGood(ground, changes, base, [])
+    if (work.is !== 'no-work') return work
+  }
+  if (why !== undefined) return { is: 'stopped', why, ...madeBy(changes) }
   if (ended.how === 'lost') return lostOutcome(ended.reason)
   const { end } = ended
   if (end.is === 'ended') return afterGood(ground, changes, base, end.denied)
@@ -137,7 +141,14 @@ async function afterBad(
   if (end.is === 'limited' || end.is === 'signed-out') return end
   const escaped = hasWork(changes) ? [] : await escapedPaths(ground)
   if (end.is === 'cut-off')
-    return { is: 'failed', reason: end.reason, evidence: end.reason, transient: true, escaped }
+    return {
+      is: 'failed',
+      reason: end.reason,
+      evidence: end.reason,
+      transient: true,
+      escaped,
+      ...madeBy(changes),
+    }
   const cause = end.cause === undefined ? {} : { cause: end.cause }
   return {
     is: 'failed',
@@ -146,8 +157,11 @@ async function afterBad(
     transient: end.transient,
     escaped,
     ...cause,
+    ...madeBy(changes),
   }
 }
+
+const madeBy = ({ commits, head }: Counted): { commit?: string } => (commits > 0 ? { commit: head } : {})
 
 async function afterGood(ground: Ground, changes: Counted, base: string, denied: string[]): Promise<Outcome> {
   const worktree = inDirectory(ground.site.repo, ground.path)
@@ -221,13 +235,14 @@ const asWithheld = (path: string): Withheld => ({ path, why: 'nested', committed
 
 /**
  * An attempt that had nothing to add to what the attempts before it committed, none of which came to a good end: the
- * work is whole, and was only cut off before that could be said.
+ * work is whole, and was only cut off before that could be said. A person may take it in any case.
  */
 async function finishedBefore(ground: Ground): Promise<Outcome | undefined> {
   const { record, run } = ground
   const earlier = record.runs.filter(({ id }) => id !== run.id)
   const isDone = ({ state }: Run): boolean => state.phase === 'collected' && state.outcome.is === 'done'
-  if (earlier.length === 0 || earlier.some(isDone)) return undefined
+  const taken = run.state.phase === 'over' && run.state.taken === true
+  if (earlier.length === 0 || (earlier.some(isDone) && !taken)) return undefined
   const { begun, target } = ground
   const whole = await changesSince(inDirectory(ground.site.repo, ground.path), begun, { target })
   if (whole.is === 'unknown' || whole.commits === 0 || whole.files === 0) return undefined

@@ -5,9 +5,13 @@ import { answerFacts, isMendable, landFacts } from '../../core/action.ts'
 import { findItems, viewOf } from '../../core/attention.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type Fact } from '../../core/event.ts'
+import { gitCall } from '../../core/shellword.ts'
 import { type Stage, interrupt as byInterrupt, stageOf } from '../../core/stage.ts'
 import { statusOf } from '../../core/status.ts'
 import { isGone, liveRun, type Task } from '../../core/task.ts'
+import { operationInProgress } from '../../git/gitdir.ts'
+import { inDirectory } from '../../git/git.ts'
+import { type Repository } from '../../git/open.ts'
 import { refuseMoved } from '../moved.ts'
 import { fleetOf, type Shell } from '../shell.ts'
 import { withdrawals } from '../withdrawn.ts'
@@ -174,6 +178,7 @@ export async function landTasks(
       : names.map(name => taskNamed(fleetOf(shell), project.id, name))
   const skipped = names.length === 0 ? ready.filter(landsByName).map(({ name }) => name) : []
   for (const task of tasks) requireLandable(shell, task)
+  await Promise.all(tasks.map(task => requireFinished(shell, project, task)))
   if (dryRun) return { queued: await wouldLand(fleetOf(shell), project, tasks), skipped }
   const fresh = [...(await refreshProject(shell, repo)), ...(await withdrawals(shell, tasks))]
   shell.loop.record([
@@ -190,11 +195,22 @@ const landsByName = ({ spec, landAsked }: Task): boolean => spec.land === 'never
 function requireLandable(shell: Shell, task: Task): void {
   const stage = stageOf(fleetOf(shell), task)
   const { is } = stage
-  if (isMendable(stage)) return
+  if (isMendable(task, stage)) return
   // What is being verified lands as soon as it is ready: a person who resolved a conflict need not wait for it.
   if (is === 'ready' || is === 'landing' || is === 'verifying' || task.landing !== undefined) return
   const { status } = statusOf(fleetOf(shell), task, shell.loop.clock())
   throw new BerthError('refused', `'${task.name}' is ${status}, not ready`, `berth show ${task.name}`)
+}
+
+/** What a person mends by hand is looked at when it is whole: half of a merge is nothing to verify. */
+async function requireFinished(shell: Shell, { repo }: { repo: Repository }, task: Task): Promise<void> {
+  const { workspace } = task
+  if (workspace?.phase !== 'ready' || !isMendable(task, stageOf(fleetOf(shell), task))) return
+  const worktree = inDirectory(repo, workspace.path)
+  const operation = await operationInProgress(worktree).catch(() => null)
+  if (operation === null) return
+  const reason = `'${task.name}' cannot land yet: a ${operation} in its worktree is not finished`
+  throw new BerthError('refused', reason, gitCall(workspace.path, 'status'))
 }
 
 export async function answerItem(

@@ -37,7 +37,7 @@ export async function wouldLand(
 async function commitOf(repo: Repository, task: Task, stage: Stage): Promise<string | undefined> {
   if (stage.is === 'verifying') return stage.commit
   if (stage.is === 'ready') return stage.block === undefined ? stage.verification.commit : undefined
-  if (!isMendable(stage) || task.workspace === undefined) return undefined
+  if (!isMendable(task, stage) || task.workspace === undefined) return undefined
   const tip = await tipOf(repo, `refs/heads/${task.workspace.branch}`)
   return tip.is === 'tip' ? tip.commit : undefined
 }
@@ -69,7 +69,7 @@ function wouldText({ task, stage, target, commit }: Candidate, foreseen: Foresee
   }
   if (stage.is === 'ready' && stage.block) return stage.block.sentence
   const unsure = foreseen?.is === 'unknown' ? `; whether it merges is not known: ${foreseen.reason}` : ''
-  if (isMendable(stage)) return `verify it as it is now, and land it if its gates pass${unsure}`
+  if (isMendable(task, stage)) return `verify it as it is now, and land it if its gates pass${unsure}`
   const short = (commit ?? task.verification?.commit ?? '').slice(0, 10)
   if (stage.is === 'verifying') return `land ${short} when its gates have passed${unsure}`
   return `land ${short}${target === '' ? '' : ` on '${target}'`}${unsure}`
