@@ -180,6 +180,7 @@ function buildShell(input: DaemonInput, { store, paths, stateId }: Held, ended: 
     }),
     repositories: openRepositories(paths),
     store,
+    stopping: false,
     forced: new Set(),
     typedAt: new Map(),
     asking: new Set(),
@@ -270,6 +271,7 @@ async function finish(shell: Shell, limitMs: number): Promise<void> {
 }
 
 async function stopRuns(shell: Shell): Promise<void> {
+  shell.stopping = true
   const calls = new Set(liveTasksOf(shell).map(({ call }) => call))
   await Promise.all([...calls].map(call => interruptCall(shell, { call, force: false, only: 'runs' })))
 }

@@ -61,7 +61,10 @@ export async function listen(input: {
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve())
-        for (const socket of sockets) socket.end(() => socket.destroy())
+        // What the end decided for those who wait is told first: only then nobody takes it for a crash.
+        setImmediate(() => {
+          for (const socket of sockets) socket.end(() => socket.destroy())
+        })
       }),
   }
 }

@@ -50,6 +50,8 @@ export type Shell = {
   watch: Watch
   spares: Spares
   turns: Turns
+  /** A person stops the loop and all runs with it: who waits for one learns that, and not how it rests. */
+  stopping: boolean
   /** Runs whose call was interrupted twice: they are killed at once. */
   forced: Set<RunId>
   /** Where a removal was typed: a removal from inside the worktree is refused. */

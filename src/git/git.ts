@@ -39,6 +39,8 @@ export type GitOptions = {
 
 export type GitResult = {
   code: number | null
+  /** What ended it, where it did not end by itself. */
+  signal: string | null
   out: Buffer
   /** Standard error, in English. */
   err: string
@@ -95,7 +97,10 @@ export function reasonOf(result: GitResult): string {
   if (result.timedOut) return 'it did not end in time'
   const lines = result.err.split('\n').filter(text => text.trim() !== '' && !text.startsWith('hint:'))
   const chosen = lines.find(text => /^(fatal|error): /.test(text)) ?? lines[0]
-  return chosen?.replace(/^(fatal|error): /, '').trim() ?? `exit code ${result.code ?? 'none'}`
+  return (
+    chosen?.replace(/^(fatal|error): /, '').trim() ??
+    (result.signal === null ? `exit code ${result.code ?? 'none'}` : `it was ended by ${result.signal}`)
+  )
 }
 
 /** The lock file that git named, if a lock was what stopped it. */
@@ -158,8 +163,8 @@ async function once(at: Git, args: readonly string[], options: GitOptions): Prom
     ...(options.input === undefined ? {} : { input: options.input }),
     ...(options.signal ? { signal: options.signal } : {}),
   })
-  const { code, out, timedOut, truncated, missing } = ended
-  return { code, out, err: ended.err.toString('utf8'), timedOut, truncated, missing }
+  const { code, signal, out, timedOut, truncated, missing } = ended
+  return { code, signal, out, err: ended.err.toString('utf8'), timedOut, truncated, missing }
 }
 
 function flags(at: Git, options: GitOptions): string[] {

@@ -69,7 +69,7 @@ export async function purge(
     new: new Set(),
   }
   for (const record of records) await purgeTask(work, record)
-  await purgeIntegration(work)
+  await purgeOthers(work, new Set(records.map(({ path }) => path)))
   await purgeTrash(work, new Set(records.map(({ task }) => task)))
   await purgeBranches(work, new Set(records.map(({ branch }) => branch)))
   await purgeRefs(work)
@@ -123,8 +123,9 @@ async function purgeTask(work: Work, record: PurgeRecord): Promise<void> {
   const { site, voice, yes, answer } = work
   const { task, path } = record
   const input = { ...site, ...record, mode, workspace: record }
+  const made = (await entryDirOf(site.repo, path)) ?? (await lstat(path).catch(() => undefined))
   const ends: Ending = yes ? await takeDown(input, voice) : await foreseen(input)
-  const what = `workspace '${path}' of task '${task}'`
+  const what = made === undefined ? `task '${task}'` : `workspace '${path}' of task '${task}'`
   const done = yes ? answer.removed : answer.would
   if (ends.kept !== undefined) {
     work.stays.add(task)
@@ -176,10 +177,29 @@ async function takeDown(input: TeardownInput, voice: Voice): Promise<Ending> {
   return ending
 }
 
-/** Berth's own: nothing in it is work. */
-async function purgeIntegration(work: Work): Promise<void> {
+/** Worktrees that no task names: integration workspaces, wherever they were made, and what was moved. */
+async function purgeOthers(work: Work, ofTasks: Set<string>): Promise<void> {
   const { site } = work
-  const path = integrationPath(site)
+  const own = new Set([integrationPath(site)])
+  for (const { path, main } of work.worktrees) {
+    if (main || ofTasks.has(path)) continue
+    const dir = await entryDirOf(site.repo, path)
+    const found = dir === undefined ? undefined : await readMarker(dir)
+    if (found?.is !== 'marker') continue
+    const { stateId, project, task } = found.marker
+    if (stateId !== site.stateId || project !== site.project) continue
+    if (task === integrationTask) own.add(path)
+    else {
+      const reason = 'it is not where its task has it: see `berth reconcile`'
+      work.answer.kept.push({ what: `worktree '${path}' of task '${task}'`, reason })
+    }
+  }
+  for (const path of own) await purgeIntegration(work, path)
+}
+
+/** Berth's own: nothing in it is work. */
+async function purgeIntegration(work: Work, path: string): Promise<void> {
+  const { site } = work
   const entryDir = await entryDirOf(site.repo, path)
   if (entryDir === undefined && (await lstat(path).catch(() => undefined)) === undefined) return
   const stays = async (): Promise<string | undefined> => {
@@ -204,7 +224,8 @@ async function purgeIntegration(work: Work): Promise<void> {
     if (gone.is === 'left') return leftSentence(gone)
     await releasePorts(site, integrationTask)
     await removeTemps(site, integrationTask)
-    await rmdir(dirname(path)).catch(() => undefined)
+    for (const empty of [trashOf(trash.root), dirname(path), dirname(dirname(path))])
+      await rmdir(empty).catch(() => undefined)
     return undefined
   }
   await each(work, `integration workspace '${path}'`, { stays, remove })

@@ -250,18 +250,9 @@ function withoutPlace(input: {
   const { task, path } = record
   if (entry === undefined)
     return of('gone', `neither the directory of '${task}' nor git's entry of it is there`, `berth rm ${task}`)
-  const moved = entry.dir === '' ? undefined : seen.unlisted.find(each => each.entryDir === entry.dir)
-  if (moved !== undefined)
-    return of(
-      'moved',
-      `the worktree of '${task}' was moved to '${moved.path}'`,
-      `mv ${shellWord(moved.path)} ${shellWord(path)}`,
-      {
-        do: 'move-back',
-        from: moved.path,
-        to: path,
-      },
-    )
+  const from = movedTo(entry, seen)
+  if (from !== undefined)
+    return [{ task, path, ...moved(task, from, path), remedy: { do: 'move-back', from, to: path } }]
   if (lock !== undefined)
     return of(
       'away-locked',
@@ -280,6 +271,16 @@ function withoutPlace(input: {
     `berth rm ${task}`,
   )
 }
+
+/** Where the directory lies whose `.git` file names this entry. */
+const movedTo = ({ dir }: Entry, seen: Seen): string | undefined =>
+  dir === '' ? undefined : seen.unlisted.find(({ entryDir }) => entryDir === dir)?.path
+
+const moved = (task: string, from: string, to: string) => ({
+  what: 'moved',
+  sentence: `the worktree of '${task}' was moved to '${from}'`,
+  command: `mv ${shellWord(from)} ${shellWord(to)}`,
+})
 
 /** Why an entry is not this Berth's workspace of `task`, or undefined if it is. */
 function notOurs(site: Site, task: string, found: FoundMarker): string | undefined {
@@ -304,7 +305,7 @@ function strangers(site: Site, records: ReconcileRecord[], seen: Seen): Differen
   const dirs = seen.unlisted
     .filter(
       ({ path, entryDir }) =>
-        !known.has(path) && !seen.entries.some(each => each.dir === entryDir && known.has(each.path)),
+        !known.has(path) && !seen.entries.some(each => each.dir !== '' && each.dir === entryDir),
     )
     .map(({ path, entryDir }) => strangeDirectory(site, path, entryDir))
   return [...own, ...dirs]
@@ -332,39 +333,37 @@ function strangeEntry(site: Site, entry: Entry, seen: Seen): Difference[] {
       gitCall(site.repo.root, 'worktree', 'list'),
     )
   if (task === integrationTask && entry.path === integrationPath(site)) return []
-  return leftover(entry, marker.marker)
+  return [leftover(site, entry, marker.marker, seen)]
 }
 
-const leftover = (entry: Entry, { task }: Marker): Difference[] => [
-  {
-    task,
-    what: 'leftover',
-    path: entry.path,
-    sentence: `'${entry.path}' was made for task '${task}', of which there is no record any more`,
-    command: 'berth purge',
-    ...(entry.prunable === null
-      ? {}
-      : { remedy: { do: 'unregister', path: entry.path, entryDir: entry.dir } }),
-  },
-]
+/** Ours, but no record names its place. */
+function leftover(site: Site, entry: Entry, { task, path: made }: Marker, seen: Seen): Difference {
+  const { path, real, dir, prunable } = entry
+  const of = { task, what: 'leftover', path }
+  const sentence = `'${path}' was made for task '${task}', and no record names it`
+  const from = movedTo(entry, seen)
+  if (from !== undefined) return { ...of, ...moved(task, from, path) }
+  if (prunable !== null) {
+    const remedy: Remedy = { do: 'unregister', path, entryDir: dir }
+    return { ...of, sentence, command: 'berth reconcile --fix', remedy }
+  }
+  if (task === integrationTask) return { ...of, sentence, command: 'berth purge' }
+  if (made === path || made === real)
+    return { ...of, sentence, command: gitCall(site.repo.root, 'worktree', 'remove', path) }
+  return {
+    ...of,
+    ...moved(task, path, made),
+    command: gitCall(site.repo.root, 'worktree', 'move', path, made),
+  }
+}
 
 function strangeDirectory(site: Site, path: string, entryDir: string | undefined): Difference {
   const ours = entryDir !== undefined && dirname(entryDir) === join(site.repo.commonDir, 'worktrees')
+  const of = { task: null, path, command: `ls -la ${shellWord(path)}` }
+  const forgotten = `'${path}' was a worktree of this repository, git has forgotten it, and its files may be work`
   return ours
-    ? {
-        task: null,
-        what: 'orphan',
-        path,
-        sentence: `'${path}' was a worktree of this repository, git has forgotten it, and its files may be work`,
-        command: `ls -la ${shellWord(path)}`,
-      }
-    : {
-        task: null,
-        what: 'foreign',
-        path,
-        sentence: `'${path}' is not Berth's, and is left alone`,
-        command: `ls -la ${shellWord(path)}`,
-      }
+    ? { ...of, what: 'orphan', sentence: forgotten }
+    : { ...of, what: 'foreign', sentence: `'${path}' is not Berth's, and is left alone` }
 }
 
 /** What removals left in the trash although none is under way: it had left git already, all but its deletion. */

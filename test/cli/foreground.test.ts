@@ -191,10 +191,40 @@ test('the daemon that was stopped has ended when that is said, and so has the lo
     expect(await world.berth(['daemon', 'stop'])).toMatchObject({ code: 0 })
     expect(processesIn(world.dir)).toEqual([])
   }
+  // Hosted by the call itself, then by a daemon of its own.
+  for (const name of ['own', 'served']) {
+    const sign = join(world.dir, name)
+    if (name === 'served') expect(await world.berth(['daemon', 'start'])).toMatchObject({ code: 0 })
+    const command = `touch ${sign}; sleep 60`
+    const { ended } = world.start([
+      'run',
+      '--no-detach',
+      '--name',
+      name,
+      '--repo',
+      repo,
+      '--command',
+      command,
+      'x',
+    ])
+    await until('the agent to work', () => existsSync(sign))
+    const { out } = await world.berth(['daemon', 'stop'])
+    expect(out).toMatch(/^the daemon has stopped \(process \d+\); 1 agent works on without it$/m)
+    expect(await ended).toMatchObject({
+      code: 4,
+      err: expect.stringContaining('; agents work on\n'),
+    })
+    expect(await world.berth(['daemon', 'status'])).toMatchObject({ code: 4 })
+    expect(await world.berth(['stop', name, '--repo', repo])).toMatchObject({ code: 0 })
+  }
+})
+
+test('who waits for runs that the end of the daemon stops is not told that all is well', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
   const sign = join(world.dir, 'on')
   const { ended } = world.start([
     'run',
-    '--no-detach',
     '--name',
     't',
     '--repo',
@@ -204,11 +234,12 @@ test('the daemon that was stopped has ended when that is said, and so has the lo
     'x',
   ])
   await until('the agent to work', () => existsSync(sign))
-  const { out } = await world.berth(['daemon', 'stop'])
-  expect(out).toMatch(/^the daemon has stopped \(process \d+\); 1 agent works on without it$/m)
-  expect(await world.berth(['daemon', 'status'])).toMatchObject({ code: 4 })
-  expect(await ended).toMatchObject({ code: 4 })
-  expect(await world.berth(['stop', 't', '--repo', repo])).toMatchObject({ code: 0 })
+  expect(await world.berth(['daemon', 'stop', '--stop-runs'])).toMatchObject({ code: 0 })
+  expect(await ended).toMatchObject({
+    code: 4,
+    err: expect.stringContaining('; so were its agents\n'),
+  })
+  expect(await world.task(repo, 't')).toMatchObject({ status: 'stopped' })
 })
 
 test('with --no-detach a run that waits for an answer is stopped at the end', async () => {

@@ -147,6 +147,16 @@ test('a command that takes too long ends and says so', async () => {
   ])
 })
 
+test('a command that is killed says by what', async () => {
+  const repo = await world.open(world.repository())
+  const result = await git(repo, ['-c', 'alias.dies=!kill -9 $PPID; sleep 5', 'dies'])
+  expect([result.code, result.signal, failure(repo, ['dies'], result).message]).toEqual([
+    null,
+    'SIGKILL',
+    `'git dies' in '${repo.dir}' failed: it was ended by SIGKILL`,
+  ])
+})
+
 test('a bare push of an agent moves no branch of the remote, renamed or not (case 09)', async () => {
   const dir = world.repository()
   const remote = world.remote(dir)

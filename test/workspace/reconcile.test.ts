@@ -142,18 +142,21 @@ test('what bears our mark and has no record is a leftover; another Berth’s is 
   await yard.made(site, 'mine')
   const lost = await yard.made(site, 'lost')
   rmSync(lost.path, { recursive: true })
+  const carried = await yard.made(site, 'carried')
+  renameSync(carried.path, yard.path('repo.berths/elsewhere'))
+  const moved = await yard.made(site, 'moved')
+  yard.git(yard.repo, 'worktree', 'move', moved.path, yard.path('repo.berths/away'))
   const other = await yard.site({}, 'state-two')
   await yard.made(other, 'theirs')
-  expect(await look([])).toEqual({
-    'leftover mine': 'berth purge',
-    'leftover lost': 'berth purge',
+  const found = {
+    'leftover mine': 'git -C /repo worktree remove /repo.berths/mine',
+    'leftover lost': 'berth reconcile --fix',
+    'moved carried': 'mv /repo.berths/elsewhere /repo.berths/carried',
+    'moved moved': 'git -C /repo worktree move /repo.berths/away /repo.berths/moved',
     'foreign-berth -': 'git -C /repo worktree list',
-  })
-  expect(await look([], true)).toEqual({
-    'leftover mine': 'berth purge',
-    'leftover lost': 'fixed',
-    'foreign-berth -': 'git -C /repo worktree list',
-  })
+  }
+  expect(await look([])).toEqual(found)
+  expect(await look([], true)).toEqual({ ...found, 'leftover lost': 'fixed' })
   expect(existsSync(join(yard.root, 'mine/app.txt'))).toBe(true)
 })
 
@@ -225,10 +228,12 @@ test('purge lists first, then removes exactly that, all that Berth made and keep
   })
   const records = [clean, dirty, done].map(asRecord)
   const before = yard.git(yard.repo, 'for-each-ref') + yard.git(yard.repo, 'worktree', 'list')
-  const listed = await purge(site, records, { yes: false }, makeVoice())
+  // The configuration names another folder since: what was made in this one is still found.
+  const since = { ...site, policy: { ...site.policy, root: yard.path('new.berths') } }
+  const listed = await purge(since, records, { yes: false }, makeVoice())
   expect(yard.git(yard.repo, 'for-each-ref') + yard.git(yard.repo, 'worktree', 'list')).toBe(before)
   expect(listed.removed).toEqual([])
-  const answer = await purge(site, records, { yes: true }, makeVoice())
+  const answer = await purge(since, records, { yes: true }, makeVoice())
   expect({ would: answer.removed, kept: answer.kept }).toEqual({ would: listed.would, kept: listed.kept })
   expect(answer.removed.map(what => what.replaceAll(yard.dir, '')).slice(0, 4)).toEqual([
     "workspace '/repo.berths/clean' of task 'clean'",
@@ -253,8 +258,10 @@ test('purge lists first, then removes exactly that, all that Berth made and keep
   yard.git(yard.repo, 'merge', '-q', 'berth/done')
   yard.git(yard.repo, 'update-ref', '-d', 'refs/berth/saved/x/1')
   yard.git(yard.repo, 'worktree', 'remove', join(yard.root, 'mine'))
-  const rest = await purge(site, [dirty, done].map(asRecord), { yes: true }, makeVoice())
+  const never = { ...clean, task: 'never', path: yard.path('repo.berths/never'), branch: 'berth/never' }
+  const rest = await purge(site, [dirty, done, never].map(asRecord), { yes: true }, makeVoice())
   expect(rest.kept).toEqual([])
+  expect(rest.removed).toContain("task 'never'")
   expect(existsSync(yard.root)).toBe(false)
   expect(existsSync(join(yard.repo, '.git/berth'))).toBe(false)
   expect(yard.git(yard.repo, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main\nrefs/heads/mine')

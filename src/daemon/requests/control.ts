@@ -199,7 +199,8 @@ function requireLandable(shell: Shell, task: Task): void {
   // What is being verified lands as soon as it is ready: a person who resolved a conflict need not wait for it.
   if (is === 'ready' || is === 'landing' || is === 'verifying' || task.landing !== undefined) return
   const { status } = statusOf(fleetOf(shell), task, shell.loop.clock())
-  throw new BerthError('refused', `'${task.name}' is ${status}, not ready`, `berth show ${task.name}`)
+  const what = is === 'removing' ? 'is being removed' : `is ${status}, not ready`
+  throw new BerthError('refused', `'${task.name}' ${what}`, `berth show ${task.name}`)
 }
 
 /** What a person mends by hand is looked at when it is whole: half of a merge is nothing to verify. */

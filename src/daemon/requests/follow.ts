@@ -13,8 +13,12 @@ type Params = Requests['follow']['params']
 /** Why a loop ends when a person asked for it: no call that waits for it starts another. */
 export const byPerson = 'stopped'
 
-const stoppedByPerson = (): BerthError =>
-  new BerthError('daemon-down', "the loop was stopped by 'berth daemon stop'; agents work on", 'berth run')
+const stoppedByPerson = ({ stopping }: Shell): BerthError =>
+  new BerthError(
+    'daemon-down',
+    `the loop was stopped by 'berth daemon stop'; ${stopping ? 'so were its agents' : 'agents work on'}`,
+    'berth run',
+  )
 
 /** Without any filter it goes on until the caller leaves. A caller that is gone gets no answer. */
 export async function follow(
@@ -41,9 +45,10 @@ export async function follow(
     }
     const left = (): void =>
       end(() => {
-        if (params.call !== undefined && shell.ended.reason === byPerson) reject(stoppedByPerson())
+        if (params.call !== undefined && shell.ended.reason === byPerson) reject(stoppedByPerson(shell))
       })
     const look = (): void => {
+      if (shell.stopping && params.call !== undefined) return
       const exit = exitCode(shell, followed())
       if (exit !== undefined) end(() => resolve({ exit }))
     }
