@@ -4,7 +4,14 @@ import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { BerthError } from '../core/errors.ts'
 import { shellWord } from '../core/shellword.ts'
-import { atomicWrite, nearestFolder, privateDir, readIfThere, storageError } from './files.ts'
+import {
+  atomicWrite,
+  exclusiveCreate,
+  nearestFolder,
+  privateDir,
+  readIfThere,
+  storageError,
+} from './files.ts'
 import { type StatePaths, statePaths } from './paths.ts'
 import { schemaVersion } from './schema.ts'
 
@@ -44,9 +51,21 @@ export function openState(dir: string, options: StateOptions): { id: StateId; pa
   } catch (error) {
     throw storageError(error, paths.dir)
   }
-  const id = found ?? { stateId: options.newId(), schema: schemaVersion, madeAt: options.now() }
-  if (found === undefined) writeId(paths, id)
-  return { id, paths }
+  if (found !== undefined) return { id: found, paths }
+  return {
+    id: firstId(paths, { stateId: options.newId(), schema: schemaVersion, madeAt: options.now() }),
+    paths,
+  }
+}
+
+/** The id of a new state directory: of several Berths that make it in the same moment, that of the first. */
+function firstId(paths: StatePaths, id: StateId): StateId {
+  if (exclusiveCreate(idCopy(paths), textOf(id)) === 'exists') {
+    const theirs = readId(paths)
+    if (theirs !== undefined) return theirs
+  }
+  writeId(paths, id)
+  return id
 }
 
 /** Throws `path-refused` or `state-read-only` where `openState` would because of the place, and makes nothing. */
@@ -65,10 +84,12 @@ export function requireWritable(dir: string): void {
  * identity.
  */
 export function writeId(paths: StatePaths, id: StateId): void {
-  const text = `${JSON.stringify(id)}\n`
+  const text = textOf(id)
   atomicWrite(idCopy(paths), text)
   atomicWrite(paths.id, text)
 }
+
+const textOf = (id: StateId): string => `${JSON.stringify(id)}\n`
 
 export const newer = (dir: string, schema: number): BerthError =>
   new BerthError(

@@ -34,6 +34,17 @@ test('a new state directory is private and has an id, made once', () => {
   expect(paths).toMatchObject({ lock: join(dir, 'lock.db'), database: join(dir, 'berth.db') })
 })
 
+test('of two that make a state directory in the same moment both have the id of the first', () => {
+  const dir = join(folder(), 'state')
+  let first = ''
+  const newId = () => {
+    first = openState(dir, making).id.stateId
+    return 'two'
+  }
+  expect(openState(dir, { now: () => at, newId }).id.stateId).toBe('one')
+  expect([first, openState(dir, { readOnly: true }).id.stateId]).toEqual(['one', 'one'])
+})
+
 test('a damaged id is taken from its copy', () => {
   const dir = folder()
   openState(dir, making)
