@@ -120,6 +120,12 @@ export const inDirectory = (at: Git, dir: string): Git => ({
   hooksDir: at.hooksDir,
 })
 
+/** The repository itself. Named to git, not found by it: of a folder it finds it asks whether its owner is trusted. */
+export const inRepository = (at: Git): Git => ({
+  ...inDirectory(at, at.commonDir),
+  env: { ...at.env, GIT_DIR: at.commonDir },
+})
+
 /**
  * The environment for git from a caller's: everything that redirects git or names an author is gone, its language is
  * English, nothing prompts (docs/safety.md, "Creation"). The caller's own configuration (HOME, GIT_CONFIG_GLOBAL,

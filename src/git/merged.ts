@@ -1,6 +1,6 @@
 // Merged, or not: no single test says it, so they are asked in order and the one that decided is returned.
 
-import { type Git, git, type GitOptions, type GitResult, inDirectory } from './git.ts'
+import { type Git, git, type GitOptions, type GitResult, inRepository } from './git.ts'
 import { mergeTrees } from './merge-trees.ts'
 import { withTempFolder } from './temp.ts'
 
@@ -43,7 +43,7 @@ export async function mergedness(repo: Git, request: MergedRequest): Promise<Mer
   const { commit, target, base } = request
   // It never left the place where it began, and that is where the target stands.
   if (base === commit && target === commit) return { is: false, rule: 'empty', commits: 0 }
-  const at = inDirectory(repo, repo.commonDir)
+  const at = inRepository(repo)
   return withTempFolder(async objects => {
     const options: GitOptions = {
       objects,

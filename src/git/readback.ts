@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Git, inDirectory, ok } from './git.ts'
+import { type Git, inRepository, ok } from './git.ts'
 import { fsPath, shownPath, splitNul } from './path.ts'
 import { bytesAt } from './tracked.ts'
 
@@ -20,7 +20,7 @@ export async function readBack(
   worktree: Git,
   { commit, paths }: { commit: string; paths: readonly string[] },
 ): Promise<string[]> {
-  const at = inDirectory(worktree, worktree.commonDir)
+  const at = inRepository(worktree)
   const rows = await rowsOf(at, commit)
   const odd: string[] = []
   let group: Pair[] = []

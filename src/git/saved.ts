@@ -6,7 +6,7 @@ import { type Loss } from '../core/event.ts'
 import { commitsAtRisk } from './atrisk.ts'
 import { type ArchiveItem, writeArchive } from './archive.ts'
 import { type Identity } from './commit.ts'
-import { type Git, git, type GitOptions, inDirectory, line, ok } from './git.ts'
+import { type Git, git, type GitOptions, inRepository, line, ok } from './git.ts'
 import { itemsToArchive } from './keep.ts'
 import { readBack } from './readback.ts'
 import { commitTree, identityEnvironment, swapRef, treeOf } from './snapshot.ts'
@@ -60,7 +60,7 @@ export async function saveWork(worktree: Git, request: SaveRequest): Promise<Sav
     const items = await itemsToArchive(worktree, { survey, odd })
     const skipped = await archive(archiveFile, items, made)
     made.step = 'ref'
-    if (!(await swapRef(atRepository(worktree), { ref, from: null, to: commit, message: 'berth: saved' }))) {
+    if (!(await swapRef(inRepository(worktree), { ref, from: null, to: commit, message: 'berth: saved' }))) {
       throw new Error(`'${ref}' cannot be made: it is there already`)
     }
     made.ref = commit
@@ -118,15 +118,13 @@ const durable = ['core.fsync=committed,reference', 'core.fsyncMethod=batch']
 /** Git takes more parents, but nothing shows them well. */
 const parentLimit = 50
 
-const atRepository = (worktree: Git): Git => inDirectory(worktree, worktree.commonDir)
-
 /** The commit, and the files whose bytes git would not give back exactly. */
 async function snapshot(worktree: Git, request: SaveRequest): Promise<{ commit: string; odd: string[] }> {
   const { survey } = request
   const { found, gitDir } = survey
   const paths = [...new Set([...found.changed, ...found.untracked, ...found.hidden])]
   // Its directory may be gone: then only commits are saved, and git is asked by the entry.
-  const at = paths.length > 0 ? worktree : atRepository(worktree)
+  const at = paths.length > 0 ? worktree : inRepository(worktree)
   const options: GitOptions = {
     config: [...durable, ...found.config, 'core.sparseCheckout=false'],
     ...(at === worktree ? {} : { env: { GIT_DIR: gitDir } }),
@@ -136,7 +134,7 @@ async function snapshot(worktree: Git, request: SaveRequest): Promise<{ commit: 
   return withTempFolder(async folder => {
     const tree = await treeOf(at, { head, paths, folder, options })
     const staged = await stagedCommit(worktree, { request, head, tree, folder, env })
-    const tips = await tipsOf(atRepository(worktree), [...found.commits, ...survey.quiet])
+    const tips = await tipsOf(inRepository(worktree), [...found.commits, ...survey.quiet])
     const others = [...(staged ? [staged] : []), ...tips.filter(tip => tip !== head)]
     const parents = [...(head === null ? [] : [head]), ...(await bundled(at, others, { tree, env }))]
     const commit = await commitTree(at, { tree, parents, message: request.message, env })
@@ -215,7 +213,7 @@ async function archive(file: string, items: readonly ArchiveItem[], made: Made):
 
 /** The ref is there, and nothing is at risk any more. */
 async function verifyHeld(worktree: Git, { survey, ref }: SaveRequest): Promise<void> {
-  await line(atRepository(worktree), ['rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`])
+  await line(inRepository(worktree), ['rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`])
   const left = await commitsAtRisk(worktree, survey.gitDir)
   if (left.is === 'unknown') throw new Error(left.reason)
   const first = [...left.commits, ...left.quiet][0]
@@ -224,6 +222,6 @@ async function verifyHeld(worktree: Git, { survey, ref }: SaveRequest): Promise<
 
 async function takeBack(worktree: Git, request: SaveRequest, made: Made): Promise<void> {
   if (made.ref !== undefined)
-    await removeSaved(atRepository(worktree), { ref: request.ref, commit: made.ref })
+    await removeSaved(inRepository(worktree), { ref: request.ref, commit: made.ref })
   if (made.archive !== undefined) await rm(made.archive, { force: true }).catch(() => undefined)
 }

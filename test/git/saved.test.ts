@@ -93,6 +93,14 @@ test('staged, changed, hidden, deleted, new and ignored work is saved, and the w
   expect(world.git(repo.root, 'rev-parse', `${ref}^1`)).toBe(head)
 })
 
+test('where git trusts the checkout by name alone, work is saved nevertheless (case 16)', async () => {
+  messUp()
+  world.git(repo.root, 'config', '--global', 'safe.directory', repo.root)
+  world.git(repo.root, 'config', '--global', '--add', 'safe.directory', wt)
+  at = { ...at, env: { ...at.env, GIT_TEST_ASSUME_DIFFERENT_OWNER: '1' } }
+  expect(await save()).toMatchObject({ is: 'saved', skipped: [] })
+})
+
 test('saved work comes back into a worktree, uncommitted', async () => {
   messUp()
   const saved = await save()
