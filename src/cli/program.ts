@@ -245,7 +245,7 @@ function changing(add: Add): void {
   )
   add(
     'saved [action] [id...]',
-    'saved work; `rm ID` removes one, `prune` old ones',
+    'saved work; `show ID` says what is in one, `rm ID` removes one, `prune` old ones',
     async () => (await import('./commands/saved.ts')).saved,
     command =>
       command
@@ -254,7 +254,7 @@ function changing(add: Add): void {
           'what `prune` takes for old; 30d if left out',
           read.duration('--older-than'),
         )
-        .option('--yes', 'really prune, instead of listing'),
+        .option('--yes', 'with `prune`: remove, not list; with `rm`: files too that no commit holds'),
   )
   add(
     'restore <id>',

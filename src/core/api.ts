@@ -201,6 +201,14 @@ export type SavedView = {
   losses: Loss[]
 }
 
+/** What is in it, too. */
+export type SavedDetail = SavedView & {
+  /** Paths in its commit that differ from the commit that the work stood on. */
+  files: string[]
+  /** Paths in its archive: what no commit holds. */
+  archived: string[]
+}
+
 /** One task as a caller gives it: a spec with the brief's exact text. `name` is fixed if the person chose it. */
 export type Submission = {
   name?: string
@@ -275,10 +283,17 @@ export type Requests = {
     answer: { removed: RemovalAnswer[] }
   }
   saved: { params: { repo: string }; answer: { saved: SavedView[] } }
-  savedRm: { params: { repo: string; ids: string[]; by: string }; answer: { removed: string[] } }
+  savedShow: { params: { repo: string; id: string }; answer: { saved: SavedDetail } }
+  savedRm: {
+    /** `yes`: also what an archive holds alone. */
+    params: { repo: string; ids: string[]; yes: boolean; by: string }
+    /** `commits`: one of each, which git keeps until it collects its garbage. */
+    answer: { removed: string[]; commits: string[] }
+  }
   restore: {
     params: { repo: string; id: string; to?: string; task?: string; by: string }
-    answer: { to: string }
+    /** `left`: paths of the saved work that were not brought back; then `hint` leads on to them. */
+    answer: { to: string; left: string[]; hint?: string }
   }
   reconcile: { params: { repo: string; fix: boolean }; answer: { differences: DifferenceView[] } }
   purge: {

@@ -149,7 +149,7 @@ const run: z.ZodType<RunView> = z.object({
   usage: cost,
 })
 
-const saved: z.ZodType<SavedView> = z.object({
+const saved = z.object({
   id: z.string(),
   task: z.string(),
   at: time,
@@ -158,7 +158,7 @@ const saved: z.ZodType<SavedView> = z.object({
   archive: z.string().nullable(),
   why: z.string(),
   losses: z.array(loss),
-})
+}) satisfies z.ZodType<SavedView>
 
 const show = z.object({
   ...taskFields,
@@ -268,6 +268,11 @@ const fact = z.looseObject({
   worktree: z.string().nullable(),
 })
 
+const inCommit = 'Paths in its commit that differ from the commit that the work stood on.'
+const inArchive = 'Paths in its archive: what no commit holds.'
+const goneCommits = 'Of each its commit, which git keeps until it collects its garbage.'
+const notBack = 'Paths of the saved work that were not brought back; then `hint` leads on to them.'
+
 /** Every published shape by the name of its file in docs/schemas. */
 export const shapes = {
   ls: document({ tasks: z.array(task) }).meta({ description: '`ls --json`' }),
@@ -323,10 +328,15 @@ export const shapes = {
   }).meta({ description: '`land --dry-run --json`' }),
   rm: document({ removed: z.array(removal) }).meta({ description: '`rm --json`' }),
   saved: document({ saved: z.array(saved) }).meta({ description: '`saved --json`' }),
-  'saved-rm': document({ removed: names }).meta({
+  'saved-show': document({
+    saved: saved.extend({ files: names.describe(inCommit), archived: names.describe(inArchive) }),
+  }).meta({ description: '`saved show --json`' }),
+  'saved-rm': document({ removed: names, commits: names.describe(goneCommits) }).meta({
     description: '`saved rm --json` and `saved prune --yes --json`',
   }),
-  restore: document({ to: z.string() }).meta({ description: '`restore --json`' }),
+  restore: document({ to: z.string(), left: names.describe(notBack), hint: z.string().optional() }).meta({
+    description: '`restore --json`',
+  }),
   reconcile: document({ differences: z.array(difference) }).meta({ description: '`reconcile --json`' }),
   purge: document({
     would: names,

@@ -25,7 +25,7 @@ import {
   restoreWork,
 } from './requests/removal.ts'
 import { submit } from './requests/submit.ts'
-import { listItems, listSaved, listTasks, type Reader, showTask } from './requests/views.ts'
+import { listItems, listSaved, listTasks, type Reader, showSaved, showTask } from './requests/views.ts'
 import { type Caller, type Handle } from './server.ts'
 import { fleetOf, type Shell } from './shell.ts'
 
@@ -130,6 +130,8 @@ export async function read(reader: Reader, verb: Verb, params: never): Promise<u
       return showTask(reader, params)
     case 'saved':
       return listSaved(reader, params)
+    case 'savedShow':
+      return showSaved(reader, params)
     default:
       throw new BerthError('unknown-verb', `this Berth knows no request '${String(verb)}'`)
   }

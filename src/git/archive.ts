@@ -58,27 +58,35 @@ export async function readArchive(file: string): Promise<Archived[]> {
   return entries
 }
 
+/** Paths of the files and links in it. Throws where the archive is not whole. */
+export async function listArchive(file: string): Promise<string[]> {
+  const paths: string[] = []
+  await eachEntry(file, async ({ path, kind }) => void (kind === 'folder' || paths.push(path)))
+  return paths
+}
+
 /**
- * Unpacks into `root`: never over a link, never out of it. What is there already with other content is kept and
- * named, unless its path is in `replace`.
+ * Unpacks into `root`: never over a link, never out of it. Gives the paths that were left out: those below `skip`, and
+ * what is there already with other content, unless its path is in `replace`.
  */
 export async function unpackArchive(
   file: string,
   root: string,
   { replace, skip }: { replace: ReadonlySet<string>; skip: string },
 ): Promise<string[]> {
-  const kept: string[] = []
+  const left: string[] = []
   await eachEntry(file, async (header, read) => {
+    if (header.path === skip) return
+    if (header.path.startsWith(`${skip}/`)) return void (header.kind === 'folder' || left.push(header.path))
     const parts: Buffer[] = []
     for await (const part of read()) parts.push(part)
-    if (header.path === skip || header.path.startsWith(`${skip}/`)) return
     const done = await place(root, header, {
       content: Buffer.concat(parts),
       replace: replace.has(header.path),
     })
-    if (!done) kept.push(header.path)
+    if (!done) left.push(header.path)
   })
-  return kept
+  return left
 }
 
 const blockBytes = 512

@@ -1,7 +1,7 @@
 // Getting saved work back: as a branch, or uncommitted into a worktree.
 
 import { gitCall } from '../core/shellword.ts'
-import { unpackArchive } from './archive.ts'
+import { listArchive, unpackArchive } from './archive.ts'
 import { tipOf } from './branch.ts'
 import { type Git, git, reasonOf } from './git.ts'
 import { operationFolder } from './keep.ts'
@@ -21,12 +21,15 @@ export type RestoreOutcome =
   | {
       is: 'restored'
       to: string
-      /** Paths of the archive where something else is already: not touched. */
-      kept: string[]
-      /** The archive was not unpacked: a branch has no place for it. */
-      archive: string | null
+      /**
+       * What of the archive was not brought back: a branch has no place for any of it, a worktree none for the state of
+       * an operation, nor where something else is already.
+       */
+      left: string[]
     }
-  | { is: 'refused'; code?: 'bad-name' | 'name-taken'; reason: string; hint: string }
+  | { is: 'refused'; reason: string; hint: string }
+  /** Of the name of the branch. */
+  | { is: 'refused'; code: 'bad-name' | 'name-taken'; reason: string }
   | { is: 'conflict'; paths: string[] }
   | { is: 'failed'; step: string; reason: string }
 
@@ -48,21 +51,12 @@ async function toBranch(
 ): Promise<RestoreOutcome> {
   const ref = `refs/heads/${branch}`
   if ((await git(repo, ['check-ref-format', ref])).code !== 0) {
-    return {
-      is: 'refused',
-      code: 'bad-name',
-      reason: `'${branch}' is no name for a branch`,
-      hint: 'berth restore ID --to BRANCH',
-    }
+    return { is: 'refused', code: 'bad-name', reason: `'${branch}' is no name for a branch` }
   }
   const made = await swapRef(repo, { ref, from: null, to: commit, message: 'berth: restored' })
-  if (made) return { is: 'restored', to: branch, kept: [], archive }
-  return {
-    is: 'refused',
-    code: 'name-taken',
-    reason: `the branch '${branch}' is there already`,
-    hint: 'berth restore ID --to BRANCH',
-  }
+  if (!made) return { is: 'refused', code: 'name-taken', reason: `the branch '${branch}' is there already` }
+  const left = archive === null ? [] : await listArchive(archive).catch(() => [archive])
+  return { is: 'restored', to: branch, left }
 }
 
 async function toWorktree(
@@ -84,11 +78,11 @@ async function toWorktree(
   const changed = await git(worktree, ['diff', '--cached', '--name-only', '-z', '--no-renames'])
   const reset = await git(worktree, ['reset', '--quiet', '--mixed'], { lockMs: 2_000 })
   if (reset.code !== 0) return { is: 'failed', step: 'reset', reason: reasonOf(reset) }
-  if (archive === null) return { is: 'restored', to: worktree.dir, kept: [], archive: null }
+  if (archive === null) return { is: 'restored', to: worktree.dir, left: [] }
   try {
     const replace = new Set(splitNul(changed.out))
-    const kept = await unpackArchive(archive, worktree.dir, { replace, skip: operationFolder })
-    return { is: 'restored', to: worktree.dir, kept, archive: null }
+    const left = await unpackArchive(archive, worktree.dir, { replace, skip: operationFolder })
+    return { is: 'restored', to: worktree.dir, left }
   } catch (error) {
     return { is: 'failed', step: 'unpack', reason: error instanceof Error ? error.message : String(error) }
   }

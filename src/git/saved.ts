@@ -8,6 +8,7 @@ import { type ArchiveItem, writeArchive } from './archive.ts'
 import { type Identity } from './commit.ts'
 import { type Git, git, type GitOptions, inRepository, line, ok } from './git.ts'
 import { itemsToArchive } from './keep.ts'
+import { splitNul } from './path.ts'
 import { readBack } from './readback.ts'
 import { commitTree, identityEnvironment, swapRef, treeOf } from './snapshot.ts'
 import { type Survey } from './survey.ts'
@@ -100,6 +101,12 @@ export async function listSaved(repo: Git): Promise<SavedEntry[]> {
       subject,
     }
   })
+}
+
+/** Paths that differ from the commit that the work stood on. Throws BerthError if git cannot say. */
+export async function filesOfSaved(repo: Git, commit: string): Promise<string[]> {
+  const shown = ['--name-only', '--no-renames', '--no-ext-diff', '--root', '-m', '--first-parent']
+  return splitNul(await ok(repo, ['log', '-1', '-z', '--format=', ...shown, commit]))
 }
 
 /** Deletes a saved ref by compare-and-swap; false if it is not at `commit`. */

@@ -287,7 +287,7 @@ async function purgeRefs(work: Work): Promise<void> {
   for (const { ref, commit } of await refs(repo, 'refs/berth/')) {
     if (work.new.has(ref)) continue
     const stays = async (): Promise<string | undefined> =>
-      ref.startsWith(savedPrefix) ? whySavedStays(repo, ref, work.branches) : undefined
+      ref.startsWith(savedPrefix) ? whySavedStays(work, ref) : undefined
     const remove = async (): Promise<string | undefined> => {
       const result = await git(repo, ['update-ref', '-d', ref, commit], { lockMs: 5_000 })
       return result.code === 0 ? undefined : gitReason(result)
@@ -296,9 +296,13 @@ async function purgeRefs(work: Work): Promise<void> {
   }
 }
 
-/** Unless what stays holds it too. */
-async function whySavedStays(repo: Git, ref: string, going: Set<string>): Promise<string | undefined> {
-  const without = [...going].map(branch => `--exclude=${branch}`)
+/** Unless what stays holds it too, which never holds what is in an archive. */
+async function whySavedStays({ site, branches }: Work, ref: string): Promise<string | undefined> {
+  const { repo, state, project } = site
+  const [task = '', time = ''] = ref.slice(savedPrefix.length).split('/')
+  const archive = state.archive(project, task, `${task}-${time}`)
+  if ((await lstat(archive).catch(() => undefined)) !== undefined) return heldWork(ref)
+  const without = [...branches].map(branch => `--exclude=${branch}`)
   const held = ['--not', ...without, '--branches', '--remotes', '--tags']
   const only = await git(repo, ['rev-list', '--count', ref, ...held])
   if (only.code !== 0) return gitReason(only)

@@ -120,6 +120,7 @@ test('every JSON document is of its published shape', async () => {
   await check('saved', ['saved'])
   const { saved } = await world.json<{ saved: { id: string }[] }>(['saved'], { cwd: repo })
   await check('restore', ['restore', saved[0]!.id, '--to', 'back'])
+  await check('saved-show', ['saved', 'show', saved[0]!.id])
   await check('saved-rm', ['saved', 'rm', saved[0]!.id])
   await check('purge', ['purge'])
   await check('error', ['show', 'nobody'])

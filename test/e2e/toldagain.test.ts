@@ -1,15 +1,16 @@
 // What is said where a verb has nothing to do, meets what is over, or waits: true, and with a command that works.
 
 import { expect, test } from 'vitest'
+import { type SavedDetail } from '../../src/core/api.ts'
 import { makeWorld, until } from '../fixtures/berth.ts'
 
 const limited = 'berth report limited --until 1h; exit 1'
 
 test('a question that was declined or ran out is not open any more, and has no item to answer', async () => {
   const world = makeWorld()
-  const repo = world.repository()
+  const repo = world.repository('repo', { '.gitignore': '*.env\n' })
   const at = { cwd: repo }
-  const agent = 'berth ask "soon?" --timeout 1s; berth ask "sure?" --choice yes; echo x >x'
+  const agent = 'berth ask "soon?" --timeout 1s; berth ask "sure?" --choice yes; echo x >x; echo k >k.env'
   const ran = await world.berth(['run', '--name', 't', '--command', agent, '--detach', 'do it'], at)
   expect(ran.code).toBe(0)
   await until('the second question', async () =>
@@ -39,7 +40,7 @@ test('a question that was declined or ran out is not open any more, and has no i
     const { code, err } = await world.berth(args, at)
     return [code, err]
   }
-  const hint = `hint: berth restore ${id} --to BRANCH\n`
+  const hint = `hint: berth restore ${id}\n`
   expect(await wrong(['restore', id, '--to', 'main'])).toEqual([
     5,
     `berth: the branch 'main' is there already\n${hint}`,
@@ -48,15 +49,23 @@ test('a question that was declined or ran out is not open any more, and has no i
     2,
     `berth: 'a b' is no name for a branch\n${hint}`,
   ])
+  const look = `hint: berth saved show ${id}\n`
+  expect(await wrong(['restore', id])).toEqual([0, `not brought back: 'k.env'\n${look}`])
+  const { saved } = await world.json<{ saved: SavedDetail }>(['saved', 'show', id], at)
+  expect(saved).toMatchObject({ id, archived: ['k.env'] })
+  const copy = `files of '${id}' would be lost that no commit holds: 'k.env'`
+  const last = [3, `berth: ${copy}\nhint: berth saved rm ${id} --yes\n`]
+  expect(await wrong(['saved', 'rm', id])).toEqual(last)
   expect(await wrong(['saved', '--yes'])).toEqual([
     2,
-    "berth: '--yes' and '--older-than' go with 'prune'\nhint: berth saved prune\n",
+    "berth: '--older-than' goes with 'prune', '--yes' with 'rm' and 'prune'\nhint: berth saved\n",
   ])
   expect((await wrong(['daemon', 'start', '--stop-runs']))[0]).toBe(2)
   const kept = await world.berth(['purge', '--yes'], at)
   const typed = /'(berth saved rm [^']+)'/.exec(kept.out)?.[1] ?? ''
   expect([kept.code, typed]).toEqual([3, `berth saved rm ${id}`])
-  expect((await world.type(typed, at)).code).toBe(0)
+  expect(await world.type(typed, at)).toMatchObject({ code: 3, err: last[1] })
+  expect((await world.type(`${typed} --yes`, at)).code).toBe(0)
   expect((await world.berth(['purge', '--yes'], at)).code).toBe(0)
 })
 

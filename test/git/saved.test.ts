@@ -113,7 +113,7 @@ test('saved work comes back into a worktree, uncommitted', async () => {
     to: 'worktree',
     worktree: inDirectory(repo, other),
   })
-  expect(outcome).toEqual({ is: 'restored', to: other, kept: [], archive: null })
+  expect(outcome).toEqual({ is: 'restored', to: other, left: [] })
   expect(world.git(other, '-c', 'core.quotePath=false', 'status', '--porcelain', '-uall')).toBe(
     ' M a.txt\n M b.txt\n D gone.txt\n?? link\n?? "new dir/c é.txt"',
   )
@@ -138,7 +138,7 @@ test('restoring never overwrites: changes refuse it, other files of the same nam
   expect(await restoreSaved(repo, request)).toMatchObject({ is: 'refused' })
   rmSync(join(other, 'link'))
   world.write(join(other, '.env'), 'MINE=1\n')
-  expect(await restoreSaved(repo, request)).toMatchObject({ is: 'restored', kept: ['.env'] })
+  expect(await restoreSaved(repo, request)).toMatchObject({ is: 'restored', left: ['.env'] })
   expect(readFileSync(join(other, '.env'), 'utf8')).toBe('MINE=1\n')
 })
 

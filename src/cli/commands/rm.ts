@@ -2,6 +2,7 @@
 
 import { type RemovalAnswer, type TaskView } from '../../core/api.ts'
 import { BerthError } from '../../core/errors.ts'
+import { shellWord } from '../../core/shellword.ts'
 import { type Client } from '../../daemon/client.ts'
 import { type Command, type Io, repoOf, withClient } from '../io.ts'
 import { printRemoval, removalExit } from '../removal.ts'
@@ -38,12 +39,16 @@ export const rm: Command<Options> = async (io, { args, options }) => {
 
 function check(args: string[], options: Options): void {
   const wrong = (message: string, hint: string) => new BerthError('usage', message, hint)
+  const names = args.map(shellWord).join(' ')
   if (options.save && options.discard)
-    throw wrong("'--save' and '--discard' exclude each other", 'berth rm TASK --save')
+    throw wrong(
+      "'--save' and '--discard' exclude each other",
+      `berth rm ${options.all ? '--all' : names} --save`,
+    )
   if (options.all && args.length > 0)
-    throw wrong("'--all' and names of tasks exclude each other", 'berth rm TASK')
+    throw wrong("'--all' and names of tasks exclude each other", `berth rm ${names}`)
   if (options.landed && !options.all) throw wrong("'--landed' goes with '--all'", 'berth rm --all --landed')
-  if (!options.all && args.length === 0) throw wrong('no task is named', 'berth rm TASK')
+  if (!options.all && args.length === 0) throw wrong('no task is named', 'berth ls')
 }
 
 async function chosen(client: Client, repo: string, { landed }: Options): Promise<string[]> {

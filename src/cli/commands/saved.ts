@@ -1,9 +1,9 @@
-// `berth saved`: saved work, and removing it.
+// `berth saved`: saved work, a look into it, and removing it.
 
 import { BerthError } from '../../core/errors.ts'
 import { duration } from '../../core/quantity.ts'
 import { type Command, type Io, person, repoOf, withClient } from '../io.ts'
-import { listed } from '../savedlines.ts'
+import { listed, shown } from '../savedlines.ts'
 import { wordOf } from '../usage.ts'
 
 type Options = { olderThan?: number; yes?: boolean }
@@ -16,15 +16,23 @@ export const saved: Command<Options> = async (io, { args, options }) => {
   const word =
     action === undefined
       ? 'ls'
-      : wordOf("the word after 'berth saved'", action, ['rm', 'prune'] as const, 'berth saved')
-  if (word === 'rm' && ids.length === 0)
-    throw new BerthError('usage', 'no saved work is named', 'berth saved rm ID')
-  if (word !== 'rm' && ids.length > 0)
-    throw new BerthError('usage', `'${ids[0]}' is one argument too many`, 'berth saved rm ID')
-  if (word !== 'prune' && (options.yes || options.olderThan !== undefined))
-    throw new BerthError('usage', "'--yes' and '--older-than' go with 'prune'", 'berth saved prune')
-  return withClient(io, { need: word === 'ls' ? 'read' : 'write' }, async client => {
-    if (word === 'rm') return said(io, options, await client.call('savedRm', { repo, ids, by: person }))
+      : wordOf("the word after 'berth saved'", action, ['show', 'rm', 'prune'] as const, 'berth saved')
+  checkIds(word, ids)
+  if ((word !== 'prune' && options.olderThan !== undefined) || (options.yes && !(word in removes)))
+    throw new BerthError(
+      'usage',
+      "'--older-than' goes with 'prune', '--yes' with 'rm' and 'prune'",
+      'berth saved',
+    )
+  return withClient(io, { need: word in removes ? 'write' : 'read' }, async client => {
+    if (word === 'show')
+      return shown(io, (await client.call('savedShow', { repo, id: ids[0]! })).saved, options.json ?? false)
+    if (word === 'rm')
+      return said(
+        io,
+        options,
+        await client.call('savedRm', { repo, ids, yes: options.yes ?? false, by: person }),
+      )
     const all = (await client.call('saved', { repo })).saved
     if (word === 'ls') return listed(io, all, options.json ?? false)
     const limit = options.olderThan ?? oldMs
@@ -32,8 +40,8 @@ export const saved: Command<Options> = async (io, { args, options }) => {
     if (options.yes) {
       const gone =
         old.length > 0
-          ? await client.call('savedRm', { repo, ids: old.map(one => one.id), by: person })
-          : { removed: [] }
+          ? await client.call('savedRm', { repo, ids: old.map(one => one.id), yes: true, by: person })
+          : { removed: [], commits: [] }
       return said(io, options, gone)
     }
     if (!options.json) io.print.note(`older than ${duration(limit)}; nothing is removed without --yes`)
@@ -41,9 +49,23 @@ export const saved: Command<Options> = async (io, { args, options }) => {
   })
 }
 
-function said(io: Io, { json }: { json?: boolean }, { removed }: { removed: string[] }): number {
-  if (json) io.print.json({ berth: 1, removed })
+const removes = { rm: true, prune: true }
+
+function checkIds(word: 'ls' | 'show' | 'rm' | 'prune', ids: string[]): void {
+  const wrong = (message: string) => new BerthError('usage', message, 'berth saved')
+  const named = word === 'show' || word === 'rm'
+  if (named && ids.length === 0) throw wrong('no saved work is named')
+  const extra = word === 'show' ? ids[1] : named ? undefined : ids[0]
+  if (extra !== undefined) throw wrong(`'${extra}' is one argument too many`)
+}
+
+type Removed = { removed: string[]; commits: string[] }
+
+function said(io: Io, { json }: { json?: boolean }, answer: Removed): number {
+  const { removed, commits } = answer
+  if (json) io.print.json({ berth: 1, ...answer })
   else if (removed.length === 0) io.print.note('there was nothing to remove')
-  else for (const id of removed) io.print.out(`removed '${id}'`)
+  else
+    for (const [at, id] of removed.entries()) io.print.out(`removed '${id}', its commit was ${commits[at]}`)
   return 0
 }

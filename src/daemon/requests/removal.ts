@@ -1,12 +1,13 @@
 // Requests that remove, save and give back: rm, saved work, reconcile, purge.
 
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Left, type RemovalAnswer, type Requests } from '../../core/api.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type Event, type Fact } from '../../core/event.ts'
 import { isBare, isGone, keyOf, liveRun, type Task } from '../../core/task.ts'
-import { failedWhile } from '../../core/words.ts'
+import { failedWhile, list } from '../../core/words.ts'
+import { listArchive } from '../../git/archive.ts'
 import { inDirectory } from '../../git/git.ts'
 import { restoreSaved } from '../../git/restore.ts'
 import { removeSaved } from '../../git/saved.ts'
@@ -18,7 +19,7 @@ import { removalRecord } from '../perform/teardown.ts'
 import { projectSite } from '../perform/site.ts'
 import { fleetOf, type Shell } from '../shell.ts'
 import { knownProject } from './project.ts'
-import { taskNamed } from './views.ts'
+import { savedNamed, taskNamed } from './views.ts'
 import { until } from './until.ts'
 
 /** A removal has limits of its own for each step; this is for all of it. */
@@ -139,37 +140,40 @@ function keep(left: Left, { branch, commit, reason, hint }: NonNullable<Left['ke
 
 export async function removeSavedWork(
   shell: Shell,
-  { repo, ids, by }: Requests['savedRm']['params'],
-): Promise<{ removed: string[] }> {
+  { repo, ids, yes, by }: Requests['savedRm']['params'],
+): Promise<Requests['savedRm']['answer']> {
   const project = await knownProject(shell, repo)
-  const found = ids.map(id => savedOf(shell, project.id, id))
+  const found = ids.map(id => savedNamed(fleetOf(shell), project.id, id))
+  if (!yes) for (const { saved } of found) await refuseLastCopy(saved, ids)
   for (const { task, saved } of found) {
     if (!(await removeSaved(project.repo, { ref: saved.ref, commit: saved.commit })))
       throw new BerthError(
         'failed',
         `'${saved.ref}' is not at the commit that was saved any more`,
-        'berth saved',
+        `berth saved show ${saved.id}`,
       )
     if (saved.archive !== undefined) rmSync(saved.archive, { force: true })
     shell.loop.record([{ kind: 'saved.removed', id: saved.id, by, project: project.id, task: task.name }])
   }
-  return { removed: ids }
+  return { removed: ids, commits: found.map(({ saved }) => saved.commit) }
 }
 
-function savedOf(shell: Shell, project: string, id: string): { task: Task; saved: Task['saved'][number] } {
-  for (const task of fleetOf(shell).tasks.values()) {
-    const saved = task.project === project ? task.saved.find(each => each.id === id) : undefined
-    if (saved) return { task, saved }
-  }
-  throw new BerthError('not-found', `no saved work '${id}'`, 'berth saved')
+/** Git keeps a commit for a while that no ref holds; an archive is gone at once, and nothing else holds its files. */
+async function refuseLastCopy({ id, archive }: Task['saved'][number], ids: string[]): Promise<void> {
+  if (archive === undefined || !existsSync(archive)) return
+  const paths = await listArchive(archive).catch(() => [archive])
+  if (paths.length === 0) return
+  const message = `files of '${id}' would be lost that no commit holds: ${list(paths)}`
+  throw new BerthError('loss', message, `berth saved rm ${ids.join(' ')} --yes`)
 }
 
 export async function restoreWork(
   shell: Shell,
   params: Requests['restore']['params'],
-): Promise<{ to: string }> {
+): Promise<Requests['restore']['answer']> {
   const project = await knownProject(shell, params.repo)
-  const { task, saved } = savedOf(shell, project.id, params.id)
+  const { id } = params
+  const { task, saved } = savedNamed(fleetOf(shell), project.id, id)
   const way = restoreWay(shell, project.id, params, task)
   const done = await restoreSaved(project.repo, {
     ref: saved.ref,
@@ -178,19 +182,23 @@ export async function restoreWork(
       ? { to: 'worktree', worktree: inDirectory(project.repo, way.path) }
       : { to: 'branch', branch: way.branch }),
   })
+  // Without a name for it the branch gets one by itself.
+  const otherwise =
+    way.is === 'branch' && params.to === undefined
+      ? `berth restore ${id} --to ${way.branch}-2`
+      : `berth restore ${id}`
   if (done.is === 'refused')
-    throw new BerthError(done.code ?? 'refused', done.reason, done.hint.replace('ID', params.id))
+    throw 'code' in done
+      ? new BerthError(done.code, done.reason, otherwise)
+      : new BerthError('refused', done.reason, done.hint)
   if (done.is === 'conflict')
-    throw new BerthError(
-      'refused',
-      `it conflicts in ${done.paths.join(', ')}`,
-      `berth restore ${params.id} --to BRANCH`,
-    )
+    throw new BerthError('refused', `it conflicts in ${list(done.paths)}`, otherwise)
   if (done.is === 'failed') throw new BerthError('failed', failedWhile(done))
-  shell.loop.record([
-    { kind: 'work.restored', id: params.id, to: done.to, project: project.id, task: task.name },
-  ])
-  return { to: done.to }
+  shell.loop.record([{ kind: 'work.restored', id, to: done.to, project: project.id, task: task.name }])
+  const { to, left } = done
+  if (left.length === 0) return { to, left }
+  const hasPlace = way.is === 'branch' && task.workspace?.phase === 'ready'
+  return { to, left, hint: hasPlace ? `berth restore ${id} --task ${task.name}` : `berth saved show ${id}` }
 }
 
 type Way = { is: 'worktree'; path: string } | { is: 'branch'; branch: string }
@@ -204,7 +212,7 @@ function restoreWay(
   if (name === undefined) return { is: 'branch', branch: to ?? `restored/${from.name}-${id.slice(-8)}` }
   const task = taskNamed(fleetOf(shell), project, name)
   if (task.workspace?.phase !== 'ready')
-    throw new BerthError('refused', `'${name}' has no worktree`, `berth restore ${id} --to BRANCH`)
+    throw new BerthError('refused', `'${name}' has no worktree`, `berth restore ${id}`)
   if (liveRun(task) !== undefined)
     throw new BerthError('live-run', `'${name}' has a live run`, `berth stop ${name}`)
   return { is: 'worktree', path: task.workspace.path }

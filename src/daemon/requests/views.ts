@@ -12,9 +12,11 @@ import { noTask } from '../../core/notask.ts'
 import { shellWord } from '../../core/shellword.ts'
 import { isBare, type Task } from '../../core/task.ts'
 import { isListed, isoOf, savedViews, showView, taskView } from '../../core/views.ts'
+import { listArchive } from '../../git/archive.ts'
 import { git, inDirectory } from '../../git/git.ts'
 import { mergedness } from '../../git/merged.ts'
 import { type Repository } from '../../git/open.ts'
+import { filesOfSaved } from '../../git/saved.ts'
 import { surveyWork } from '../../git/survey.ts'
 import { resolveBase } from '../../git/target.ts'
 import { readIfThere } from '../../store/files.ts'
@@ -143,6 +145,31 @@ export async function listSaved(reader: Reader, params: { repo: string }): Promi
   const { project: id } = await placeAt(reader, params.repo)
   const tasks = [...reader.fleet.tasks.values()].filter(task => task.project === id)
   return { saved: tasks.flatMap(savedViews).sort((a, b) => (a.at < b.at ? -1 : 1)) }
+}
+
+/** One piece of saved work, with what is in it. */
+export async function showSaved(
+  reader: Reader,
+  { repo: dir, id }: Requests['savedShow']['params'],
+): Promise<Requests['savedShow']['answer']> {
+  const repo = await reader.at(dir)
+  const { task, saved } = savedNamed(reader.fleet, repo.id, id)
+  const view = savedViews(task).find(each => each.id === saved.id)!
+  const files = await filesOfSaved(repo, saved.commit)
+  return { saved: { ...view, files, archived: saved.archive ? await listArchive(saved.archive) : [] } }
+}
+
+/** Saved work by its id. Throws `not-found`. */
+export function savedNamed(
+  fleet: Fleet,
+  project: string,
+  id: string,
+): { task: Task; saved: Task['saved'][number] } {
+  for (const task of fleet.tasks.values()) {
+    const saved = task.project === project ? task.saved.find(each => each.id === id) : undefined
+    if (saved) return { task, saved }
+  }
+  throw new BerthError('not-found', `no saved work '${id}'`, 'berth saved')
 }
 
 type Place = {
