@@ -8,6 +8,7 @@ import { recordedTrash, type Trash, trashFor } from './aside.ts'
 import { fateOfBranch } from './branch.ts'
 import { type Occupied } from './holders.ts'
 import { commitsOfReflog, lossesOfEntry } from './keep.ts'
+import { whereMoved } from './missing.ts'
 import {
   type Found,
   findOnDisk,
@@ -77,6 +78,8 @@ export async function judge(work: Work): Promise<Judged> {
 /** The directory is not there: moved aside by an earlier attempt, or gone by another hand. Its entry may hold work. */
 async function judgeAbsent({ input }: Work, trash: Trash, { entryDir }: Found): Promise<Judged> {
   const no = (refusal: Refusal): Judged => ({ is: 'refused', refusal })
+  const moved = await whereMoved(input, { task: input.task, path: input.workspace.path, entryDir })
+  if (moved !== undefined) return no({ code: 'refused', ...moved, losses: [], holders: [] })
   if (entryDir === undefined || input.mode.discard || (await isThere(trash.dir)))
     return { is: 'absent', trash, quiet: [] }
   const unknown = (reason: string): Loss => ({ ...lostEntry, examples: [reason] })

@@ -1,8 +1,8 @@
 // A worktree of ours whose directory went by another hand: whether it is gone for good, and forgetting it in git.
 
 import { lstat, readdir, readFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import { type Loss } from '../core/event.ts'
+import { dirname, join, resolve } from 'node:path'
+import { type Loss, type TaskName } from '../core/event.ts'
 import { gitCall, shellWord } from '../core/shellword.ts'
 import { list } from '../core/words.ts'
 import { gitDirOf } from '../git/gitdir.ts'
@@ -10,7 +10,7 @@ import { entryDirOf, resolved } from '../git/list.ts'
 import { unregister } from '../git/unregister.ts'
 import { emptyTrash, rootOf, trashFor } from './aside.ts'
 import { commitsOfReflog, keepCommits, lossesOfEntry, type OnFact } from './keep.ts'
-import { type Marker, type Site } from './site.ts'
+import { type Marker, readMarker, type Site } from './site.ts'
 
 const emptyMs = 60_000
 
@@ -65,12 +65,8 @@ export async function forgetMissing(
   const place = await placeOfWorktree(site, path)
   if (place.is === 'away') return refused(place.reason, place.hint)
   if (place.is !== 'gone') return refused(`'${path}' is there`, `ls -la ${shellWord(path)}`)
-  const moved = await movedTo(rootOf(site, path), entryDir)
-  if (moved !== undefined)
-    return refused(
-      `the worktree of '${task}' was moved to '${moved}'`,
-      `mv ${shellWord(moved)} ${shellWord(path)}`,
-    )
+  const moved = await whereMoved(site, { task, path, entryDir })
+  if (moved !== undefined) return refused(moved.reason, moved.hint)
   const [losses, reflog] = await Promise.all([lossesOfEntry(site, entryDir), commitsOfReflog(site, entryDir)])
   if (reflog.is === 'unknown')
     return refused(`its reflog cannot be read: ${reflog.reason}`, `berth show ${task}`)
@@ -94,13 +90,47 @@ export async function forgetMissing(
   return { is: 'forgotten' }
 }
 
+/**
+ * Where the worktree of a task went that is not at its path: moved by hand below the managed root, its entry
+ * (`entryDir`) left behind, or by git, whose entry bears our mark and names another place.
+ */
+export async function whereMoved(
+  site: Site,
+  { task, path, entryDir }: { task: TaskName; path: string; entryDir: string | undefined },
+): Promise<{ reason: string; hint: string } | undefined> {
+  const byHand = entryDir === undefined ? undefined : await movedTo(rootOf(site, path), entryDir)
+  const said = (place: string): string => `the worktree of '${task}' was moved to '${place}'`
+  if (byHand !== undefined)
+    return { reason: said(byHand), hint: `mv ${shellWord(byHand)} ${shellWord(path)}` }
+  const byGit = entryDir === undefined ? await movedByGit(site, task, path) : undefined
+  if (byGit === undefined) return undefined
+  return { reason: said(byGit), hint: gitCall(site.repo.root, 'worktree', 'move', byGit, path) }
+}
+
 /** The directory below the managed root whose `.git` file names this entry. */
 async function movedTo(root: string, entryDir: string): Promise<string | undefined> {
-  for (const name of await readdir(root)) {
+  for (const name of await readdir(root).catch(() => [])) {
     const path = join(root, name)
-    const text = await readFile(join(path, '.git'), 'utf8').catch(() => '')
-    const named = /^gitdir: ([^\0]+?)\r?\n?$/.exec(text)?.[1]
+    const named = await namedIn(join(path, '.git'), /^gitdir: ([^\0]+?)\r?\n?$/)
     if (named !== undefined && resolve(path, named) === entryDir) return path
   }
   return undefined
 }
+
+async function movedByGit(site: Site, task: TaskName, path: string): Promise<string | undefined> {
+  const entries = join(site.repo.commonDir, 'worktrees')
+  for (const name of await readdir(entries).catch(() => [])) {
+    const dir = join(entries, name)
+    const found = await readMarker(dir)
+    if (found.is !== 'marker') continue
+    const { stateId, project, task: its, path: made } = found.marker
+    if (stateId !== site.stateId || project !== site.project || its !== task || made !== path) continue
+    const file = await namedIn(join(dir, 'gitdir'), /^([^\0]+?)\r?\n?$/)
+    const place = file === undefined ? undefined : dirname(resolve(dir, file))
+    if (place !== undefined && (await lstat(place).catch(() => undefined)) !== undefined) return place
+  }
+  return undefined
+}
+
+const namedIn = async (file: string, shape: RegExp): Promise<string | undefined> =>
+  shape.exec(await readFile(file, 'utf8').catch(() => ''))?.[1]

@@ -46,7 +46,12 @@ const registry = (): string =>
   ].join('\n')
 
 const tree = (path: string): string =>
-  execFileSync('find', [path, '-printf', '%p %y %l %s\n'], { encoding: 'utf8' }).split('\n').sort().join('\n')
+  existsSync(path)
+    ? execFileSync('find', [path, '-printf', '%p %y %l %s\n'], { encoding: 'utf8' })
+        .split('\n')
+        .sort()
+        .join('\n')
+    : 'not there'
 
 /** Runs a removal that must be refused, and proves that nothing was changed by it. */
 async function refused(input: TeardownInput): Promise<Fact & { kind: 'teardown.refused' }> {
@@ -186,6 +191,31 @@ test('what setup copied is no work while it is as it was, and work once it was c
   expect(await refused(yard.removal(site, record))).toMatchObject({
     losses: [{ kind: 'ignored', examples: ['.env'] }],
   })
+})
+
+test('a worktree that was moved is not said to be removed, whoever moved it', async () => {
+  const site = await yard.site()
+  const [byHand, byGit] = await Promise.all(['hand', 'git'].map(name => yard.made(site, name)))
+  if (!byHand || !byGit) throw new Error('not made')
+  const [elsewhere, away] = [yard.path('repo.berths/elsewhere'), yard.path('away')]
+  renameSync(byHand.path, elsewhere)
+  yard.git(yard.repo, 'worktree', 'move', byGit.path, away)
+  const discard = { save: false, discard: true }
+  for (const [record, place, back] of [
+    [byHand, elsewhere, `mv ${elsewhere} ${byHand.path}`],
+    [byGit, away, `git -C ${yard.repo} worktree move ${away} ${byGit.path}`],
+  ] as const) {
+    const input = yard.removal(site, record)
+    for (const mode of [input.mode, { ...input.mode, ...discard }])
+      expect(await refused({ ...input, mode })).toMatchObject({
+        reason: `the worktree of '${record.task}' was moved to '${place}'`,
+        hint: back,
+      })
+    expect(existsSync(join(place, '.git'))).toBe(true)
+    execFileSync('sh', ['-c', back])
+    await removed(input)
+  }
+  expect(registry()).not.toContain('repo.berths')
 })
 
 test('a live run, a lock, a place inside and another Berth refuse', async () => {
