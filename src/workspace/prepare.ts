@@ -3,6 +3,8 @@
 import { lstat, mkdir } from 'node:fs/promises'
 import { gitCall, shellWord } from '../core/shellword.ts'
 import { type Fact, type Holder, type TaskName, type TaskSpec } from '../core/event.ts'
+import { tipOf } from '../git/branch.ts'
+import { git } from '../git/git.ts'
 import { entryDirOf } from '../git/list.ts'
 import { clearHalfMade, inspectHalfMade } from '../git/half.ts'
 import { addWorktree, type Refused } from '../git/worktree.ts'
@@ -53,6 +55,8 @@ export type PrepareInput = Site & {
 
 /** A worktree of ours that is registered and filled. */
 type Made = { base: string; baseRule: string; target: string; tookUp: number | undefined; notices: string[] }
+
+type Begin = Base & { is: 'base' }
 
 type Step<T> = { is: 'ok'; value: T } | { is: 'end'; facts: Fact[] }
 
@@ -128,8 +132,9 @@ async function makeWorktree(input: PrepareInput, voice: Voice): Promise<Step<Mad
   const earlier = await takeUpEarlier(input, voice)
   if (earlier.is === 'end') return earlier
   if (earlier.value !== undefined) return { is: 'ok', value: earlier.value }
-  const base = await findBase(input, input.task, input.start, voice.signal)
-  if (base.is === 'none') return { is: 'end', facts: base.facts }
+  const found = await findBase(input, input.task, input.start, voice.signal)
+  if (found.is === 'none') return { is: 'end', facts: found.facts }
+  const base = await begunAt(input, found)
   const added = await add(input, base, voice)
   if (added.is === 'refused') return refusedFor(input, added, base.commit)
   if (added.is === 'failed') {
@@ -146,6 +151,15 @@ async function makeWorktree(input: PrepareInput, voice: Voice): Promise<Step<Mad
     notices: [...notices, ...added.notices],
   }
   return { is: 'ok', value }
+}
+
+/** A branch that is there already began where it left the target: what came into that since is nobody's work here. */
+async function begunAt({ repo, branch, start }: PrepareInput, base: Begin): Promise<Begin> {
+  if (start.is === 'again') return base
+  const tip = await tipOf(repo, `refs/heads/${branch}`)
+  if (tip.is !== 'tip' || tip.commit === undefined) return base
+  const common = await git(repo, ['merge-base', base.commit, tip.commit])
+  return common.code === 0 ? { ...base, commit: common.out.toString('utf8').trim() } : base
 }
 
 /** A worktree elsewhere whose making was cut off is named as that; it is not ours to clear (case 19). */
@@ -179,7 +193,7 @@ async function refusedFor(
 
 const add = (
   input: PrepareInput,
-  base: Base & { is: 'base' },
+  base: Begin,
   voice: Voice,
 ): ReturnType<typeof addWorktree> =>
   addWorktree(input.repo, {
@@ -192,7 +206,7 @@ const add = (
     signal: voice.signal,
   })
 
-const markerOf = (input: PrepareInput, base: Base & { is: 'base' }): Marker => ({
+const markerOf = (input: PrepareInput, base: Begin): Marker => ({
   stateId: input.stateId,
   project: input.project,
   task: input.task,

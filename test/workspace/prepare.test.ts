@@ -233,13 +233,15 @@ test('a file that the branch does not ignore is not copied into it', async () =>
   expect(existsSync(join(fact.path, 'mine.key'))).toBe(false)
 })
 
-test('a branch that was left over is taken up with its commits', async () => {
+test('a branch that was left over is taken up with its commits, and began where it left the target', async () => {
+  const begun = yard.git(yard.repo, 'rev-parse', 'HEAD')
   yard.git(yard.repo, 'switch', '-qc', 'berth/old')
   yard.commit(yard.repo, 'earlier work', { 'old.txt': 'x' })
   yard.git(yard.repo, 'switch', '-q', 'main')
+  yard.commit(yard.repo, 'came in since', { 'since.txt': 'x' })
   const site = await yard.site()
   const [fact] = await prepare(yard.input(site, 'old'), makeVoice())
-  expect(fact).toMatchObject({ kind: 'workspace.ready', tookUp: 1 })
+  expect(fact).toMatchObject({ kind: 'workspace.ready', tookUp: 1, base: begun })
 })
 
 test('a target that has diverged from its remote is held, and nothing is made', async () => {
