@@ -36,6 +36,8 @@ export type Base = {
   repository: string
   /** Where worktrees go if nothing is said. */
   root: string
+  /** The remote that is asked if nothing is said. */
+  remote: string
   /** What the machine bears. */
   jobs: number
   /** Joins a relative path to a folder, in the platform's way. */
@@ -105,7 +107,7 @@ function policyOf(value: Ask, base: Base): ProjectPolicy {
   const worktrees = value<string>('worktrees')
   return {
     target: value('target') ?? standard.target,
-    remote: value('remote') ?? standard.remote,
+    remote: value('remote') ?? base.remote,
     mode: value('landing') ?? standard.mode,
     root: worktrees === undefined ? base.root : base.resolve(base.repository, worktrees),
     branchPrefix: value('branchPrefix') ?? standard.branchPrefix,

@@ -115,7 +115,9 @@ const tables = {
 
 const both = {
   target: text.describe("The branch that work lands on; the remote's default branch if left out.").optional(),
-  remote: text.describe("The remote asked for the target; 'origin' if left out.").optional(),
+  remote: text
+    .describe("The remote asked for the target; 'origin', or the only one there is, if left out.")
+    .optional(),
   landing: oneOf('local').describe('How a landing moves the target: here, and nowhere else.').optional(),
   land: oneOf('auto', 'ask', 'never')
     .describe("'auto' lands what passed, 'ask' waits for `berth land`, 'never' for `berth land NAME`.")

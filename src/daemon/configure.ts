@@ -15,7 +15,7 @@ import { checkCopies, includedPatterns, type Source } from './copypatterns.ts'
 import { git } from '../git/git.ts'
 import { type Repository } from '../git/open.ts'
 import { tipOf } from '../git/branch.ts'
-import { findTarget } from '../git/target.ts'
+import { findTarget, usualRemote } from '../git/target.ts'
 import { platform } from '../platform/platform.ts'
 import { readIfThere } from '../store/files.ts'
 
@@ -62,13 +62,15 @@ export async function configure(
   const user = readUser(env)
   const environment = environmentLayer(env)
   const above = [...(user ? [user.layer] : []), ...environment, ...flagLayers(flags ?? {})]
-  const own = await readOwn(repo, above)
+  const remote = await usualRemote(repo)
+  const own = await readOwn(repo, above, remote)
   const layers: Sourced[] = [...(own.layer ? [own.layer] : []), ...above]
   for (const { settings, source } of layers)
     if (settings.copies && source) checkCopies(repo.root, settings.copies, source)
   const base: Base = {
     repository: repo.root,
     root,
+    remote,
     jobs: platform.defaultJobs(),
     resolve: (folder, path) => resolve(folder, path),
     include: own.include,
@@ -115,10 +117,10 @@ type Own = { source: string; target: string; layer?: Sourced; include: string[] 
 /** A berth.toml may name another target: that one's berth.toml counts then. Not more often than this. */
 const hopsMax = 3
 
-async function readOwn(repo: Repository, above: Layer[]): Promise<Own> {
+async function readOwn(repo: Repository, above: Layer[], usual: string): Promise<Own> {
   const checkout = checkoutOf(repo)
   const told = last(above, 'target')
-  const remote = last(above, 'remote') ?? checkout.hint('remote') ?? 'origin'
+  const remote = last(above, 'remote') ?? checkout.hint('remote') ?? usual
   let wanted = told ?? checkout.hint('target') ?? null
   for (let hop = 0; ; hop++) {
     const target = await findTarget(repo, { target: wanted, remote })

@@ -175,6 +175,14 @@ async function namedBy(repo: Repository, name: string): Promise<string | undefin
   return asked.code === 0 ? asked.out.toString('utf8').trimEnd() : undefined
 }
 
+/** The remote that is meant if nothing is said: `origin`, or the only one that there is. */
+export async function usualRemote(repo: Repository): Promise<string> {
+  const settings = await currentSettings(repo)
+  const names = settings.all.flatMap(({ name }) => /^remote\.(.+)\.url$/.exec(name)?.[1] ?? [])
+  const [only, ...others] = new Set(names)
+  return only === undefined || others.length > 0 ? 'origin' : only
+}
+
 const hasRemote = async (repo: Repository, remote: string): Promise<boolean> =>
   (await currentSettings(repo)).get(`remote.${remote}.url`) !== undefined
 

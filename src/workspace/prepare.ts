@@ -191,11 +191,7 @@ async function refusedFor(
   return failed(input, what, cut, { hint: `${clear} && berth retry ${task}` })
 }
 
-const add = (
-  input: PrepareInput,
-  base: Begin,
-  voice: Voice,
-): ReturnType<typeof addWorktree> =>
+const add = (input: PrepareInput, base: Begin, voice: Voice): ReturnType<typeof addWorktree> =>
   addWorktree(input.repo, {
     path: input.path,
     branch: input.branch,

@@ -98,6 +98,7 @@ const base = {
   jobs: 2,
   resolve: (folder: string, path: string) => `${folder}+${path}`,
   include: [],
+  remote: 'origin',
 }
 
 const layer = (text: string, from: string, repository = false): Layer => {

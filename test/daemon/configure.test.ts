@@ -97,6 +97,9 @@ test('the berth.toml of the target counts, not that of a branch that is checked 
     source: `berth.toml at main ${tip.slice(0, 10)}`,
     policy: { land: 'auto', copies: ['.env'] },
   })
+  // The only remote is the one that is meant, whatever its name.
+  world.git(repo, 'remote', 'rename', 'origin', 'upstream')
+  expect(await configured(repo)).toMatchObject({ target: 'main', policy: { remote: 'upstream' } })
 })
 
 test('a mistake in the checkout is nobody’s business while the target has a berth.toml', async () => {
