@@ -1,7 +1,7 @@
 // Locks between processes: an exclusive SQLite transaction held open. The system frees it the moment its
 // holder dies.
 
-import { truncateSync, writeFileSync } from 'node:fs'
+import { statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -82,15 +82,34 @@ function held(path: string, database: Database, leaveQueue: () => void): Lock {
   }
 }
 
+/** A file that was taken away while it was waited for locks nobody out: then the new one is waited for. */
 async function begin(path: string, deadline: AbortSignal): Promise<Database | undefined> {
+  for (;;) {
+    const began = await beginOn(path, deadline)
+    if (began === undefined || fileAt(path) === began.file) return began?.database
+    began.database.close()
+  }
+}
+
+/** Which file lies at a path; undefined where there is none. */
+function fileAt(path: string): string | undefined {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return stats && `${stats.dev}:${stats.ino}`
+}
+
+async function beginOn(
+  path: string,
+  deadline: AbortSignal,
+): Promise<{ database: Database; file: string | undefined } | undefined> {
   if (sizeIfThere(path) === undefined) {
     if (sizeIfThere(dirname(path)) === undefined) privateDir(dirname(path))
     exclusiveCreate(path, '')
   }
+  const file = fileAt(path)
   const database = openDatabase(path, { busyMs: 0 })
   try {
     for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, pollMaxMs)) {
-      if (beginOnce(path, database)) return database
+      if (beginOnce(path, database)) return { database, file }
       if (deadline.aborted) break
       await sleep(pauseMs)
     }

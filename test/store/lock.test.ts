@@ -1,8 +1,17 @@
 // Locks between real processes: one holder at a time, free the moment it dies.
 
-import { appendFileSync, chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { lockHolder, takeLock } from '../../src/store/lock.ts'
 import { ended, folder, lineOf, startChild } from './folder.ts'
 
@@ -40,6 +49,33 @@ test('a lock held by another process is not taken, and says who holds it', async
   expect(lockHolder(file)).toBeUndefined()
   lock?.release()
 })
+
+test('a lock whose file was taken away while it was waited for is not held by two', async () => {
+  const dir = folder()
+  const file = join(dir, 'lock.db')
+  const one = await takeLock(file, { waitMs: 0 })
+  const early = startChild(dir, holder, file)
+  const first = lineOf(early, () => true)
+  await vi.waitUntil(() => hasOpen(early.pid ?? 0, file), { timeout: 20_000 })
+  rmSync(file)
+  const late = startChild(dir, holder, file)
+  expect(await lineOf(late, () => true)).toBe('held')
+  one?.release()
+  const soon = new Promise(resolve => setTimeout(() => resolve('waits'), 300))
+  expect(await Promise.race([first, soon])).toBe('waits')
+  late.stdin?.end()
+  expect(await first).toBe('held')
+  early.stdin?.end()
+})
+
+const hasOpen = (pid: number, file: string): boolean =>
+  readdirSync(`/proc/${pid}/fd`).some(name => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${name}`) === file
+    } catch {
+      return false
+    }
+  })
 
 test('a lock is free at once after its holder was killed', async () => {
   const dir = folder()
