@@ -18,13 +18,15 @@ export type Watching = {
   json: boolean
   /** How many of the tasks another call is at. */
   already?: number
+  /** What still waits at the end is stopped: what is summed up is what is so then. */
+  stop?: boolean
 }
 
 /** Follows until everything rests; prints the changes and the end; gives the exit code. */
 export async function watch(
   io: Io,
   client: Client,
-  { call, repo, names, json, already = 0 }: Watching,
+  { call, repo, names, json, already = 0, stop = false }: Watching,
 ): Promise<number> {
   const began = io.now()
   const phases = new Map<string, Phase>()
@@ -40,10 +42,11 @@ export async function watch(
     if (change.text) io.print.note(`${padded(event.task)}  ${change.text}`)
     io.print.live(`${counted(phases)}   ${age(io.now() - began)}`)
   }
-  if (!json) for (const task of await shutOut(client, repo, names)) io.print.note(task)
+  if (!json) for (const task of await found(io, client, repo, names)) io.print.note(task)
   // With the names: a loop that took over does not know the call.
   const followed = { ...(call && { call }), repo, ...(names && { tasks: names }) }
   const ended = await client.follow(followed, onEvent)
+  if (stop && call) await client.call('interrupt', { call, force: false, only: 'runs', by: 'no-detach' })
   // 1 goes before 5, and 5 before 3 (docs/decisions/0027); the loop knows nothing of what is not this call's.
   const exit = already > 0 && (ended.exit === 0 || ended.exit === 3) ? 5 : ended.exit
   const { tasks } = await client.call('ls', { repo, all: true })
@@ -59,16 +62,23 @@ export async function watch(
   return exit
 }
 
-/** What nothing will begin for now, with the reason: a limit, a pause, a person. No fact of this call tells it. */
-async function shutOut(client: Client, repo: string, names: string[] | undefined): Promise<string[]> {
+/**
+ * What nothing will begin for now, with the reason: a limit, a pause, a person; and what a call without tasks of its
+ * own goes on with. No fact of this call tells it.
+ */
+async function found(io: Io, client: Client, repo: string, names: string[] | undefined): Promise<string[]> {
   const { tasks } = await client.call('ls', { repo, all: false })
-  return tasks
-    .filter(({ task, status, waitsFor, reasonCode }) => {
-      const isShut = waitsFor === 'quota' || waitsFor === 'person' || reasonCode === 'paused'
-      return status === 'queued' && isShut && (names === undefined || names.includes(task))
-    })
-    .map(task => `${padded(task.task)}  waits: ${visible(reasonWords(task))}`)
+  return tasks.flatMap(task => {
+    const { status, waitsFor, reasonCode } = task
+    const isShut = waitsFor === 'quota' || waitsFor === 'person' || reasonCode === 'paused'
+    const isShutOut = status === 'queued' && isShut && (names === undefined || names.includes(task.task))
+    const word = isShutOut ? 'waits' : names === undefined && goingOn.has(status) ? 'goes on' : undefined
+    const reason = visible(reasonWords(task, io.now()))
+    return word === undefined ? [] : [`${padded(task.task)}  ${word}: ${reason}`]
+  })
 }
+
+const goingOn: ReadonlySet<Phase> = new Set(['preparing', 'running', 'retrying', 'verifying', 'landing'])
 
 const isOpen = (task: TaskView): boolean => task.status !== 'landed' && task.status !== 'dropped'
 

@@ -13,7 +13,9 @@ import { changeWords, painted, reasonWords } from './words.ts'
 export function printTask(io: Io, task: ShowView): void {
   const { print } = io
   const { bold } = print.paint
-  print.out(`${bold(task.task)}  ${painted(print.paint, task.status)}  ${visible(reasonWords(task))}`)
+  print.out(
+    `${bold(task.task)}  ${painted(print.paint, task.status)}  ${visible(reasonWords(task, io.now()))}`,
+  )
   for (const [name, value] of facts(io, task))
     if (value !== '') print.out(`${name.padEnd(10)} ${visible(value)}`)
   const section = (title: string, lines: string[]) => printSection(io, title, lines)

@@ -11,6 +11,7 @@ import {
 } from './event.ts'
 import { type Outcome } from './outcome.ts'
 import { type RunState } from './run.ts'
+import { type Interruption } from './stage.ts'
 
 /** Raised whenever an older reader would misunderstand. Hello, handOver, status and stop never change. */
 export const contract = 1
@@ -46,7 +47,7 @@ export const reasonCodes = {
   setup: 'a setup command is running',
   'setup-failed': 'a setup command failed',
   'create-failed': 'its workspace could not be made',
-  'cut-off': 'the making of its workspace was cut off',
+  'cut-off': 'what was being done for it was cut off',
   starting: 'its agent is being started',
   working: 'its agent is at work',
   quiet: 'its agent has said nothing for long',
@@ -78,7 +79,7 @@ export const reasonCodes = {
   budget: 'it is over its budget',
   unknown: 'something could not be found out',
   stopped: 'a person stopped it',
-  interrupted: 'the call that started it was interrupted',
+  interrupted: 'it was interrupted; `berth run` goes on with it',
   dropped: 'a person removed it',
 } as const
 
@@ -102,6 +103,8 @@ export type TaskView = {
   reasonCode: ReasonCode
   until: string | null
   waitsFor: WaitsFor | null
+  /** It would go on by itself, but no Berth is running. */
+  unattended: boolean
   engine: string
   model: string | null
   account: string | null
@@ -247,7 +250,7 @@ export type Requests = {
   }
   ls: { params: { repo?: string; all: boolean }; answer: { tasks: TaskView[] } }
   /** `here`: where the commands of the items are typed; those of another repository name it. */
-  inbox: { params: { repo?: string; here?: string }; answer: { items: ItemView[] } }
+  inbox: { params: { repo?: string; here?: string }; answer: { items: ItemView[]; unattended: string[] } }
   show: { params: { repo: string; task: string }; answer: ShowView }
   answer: {
     params: { repo?: string; item: string; answer: string | null; by: string }
@@ -264,14 +267,15 @@ export type Requests = {
   }
   /**
    * A foreground `run` was interrupted: its tasks go no further. `force` kills what does not end by itself.
-   * With `only` what is alive is stopped, and nothing else.
+   * With `only` what is alive is stopped, and nothing else. `by`: what caused it, if not a signal.
    */
-  interrupt: { params: { call: string; force: boolean; only?: 'runs' }; answer: object }
+  interrupt: { params: { call: string; force: boolean; only?: 'runs'; by?: Interruption }; answer: object }
   pause: { params: { by: string }; answer: { already: boolean } }
   resume: {
     /** `trust`: with consent to what the repository makes Berth run. */
     params: { repo?: string; tasks?: string[]; by: string; trust?: boolean }
-    answer: { resumed: string[]; already: boolean }
+    /** `going`: what else goes on by itself. */
+    answer: { resumed: string[]; going: string[]; already: boolean }
   }
   land: {
     params: { repo: string; tasks: string[]; dryRun: boolean; by: string }
@@ -295,7 +299,10 @@ export type Requests = {
     /** `left`: paths of the saved work that were not brought back; then `hint` leads on to them. */
     answer: { to: string; left: string[]; hint?: string }
   }
-  reconcile: { params: { repo: string; fix: boolean }; answer: { differences: DifferenceView[] } }
+  reconcile: {
+    params: { repo: string; fix: boolean }
+    answer: { differences: DifferenceView[]; finished: Finished[] }
+  }
   purge: {
     params: { repo: string; yes: boolean }
     answer: { would: string[]; removed: string[]; kept: { what: string; reason: string }[] }
@@ -331,6 +338,9 @@ export type DifferenceView = {
   command: string
   fixed: boolean
 }
+
+/** What a Berth that was ended had begun, and this one brought to its end. */
+export type Finished = { task: string; sentence: string }
 
 export type RemovalAnswer =
   | ({ task: string; is: 'removed'; saved?: string; /** Before this call. */ already?: true } & Left)

@@ -53,6 +53,15 @@ export function rests(
   }
 }
 
+/** Whether a task would go on by itself if a loop ran that starts what may start. */
+export function wouldGoOn(fleet: Fleet, task: Task, clock: Clock): boolean {
+  const open: Fleet = { ...fleet, admission: 'open' }
+  const stage = stageOf(open, task)
+  if (stage.is !== 'queued' && stage.is !== 'again') return !rests(open, task, clock)
+  const obstacle = obstacleOf(open, task, stage, clock)
+  return obstacle === undefined || (obstacle.waitsFor !== 'person' && !rests(open, task, clock))
+}
+
 function restsBehind(fleet: Fleet, task: Task, clock: Clock, seen: ReadonlySet<string>): boolean {
   if (seen.has(task.key)) return true
   const next = new Set(seen).add(task.key)

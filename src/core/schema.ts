@@ -12,36 +12,9 @@ import {
   type ShowView,
   type TaskView,
 } from './api.ts'
-import { type Holder, type ItemKind, type Loss } from './event.ts'
+import { type ItemKind } from './event.ts'
+import { holder, loss, names, time } from './schema-parts.ts'
 import { settingsShape } from './settings.ts'
-
-const time = z.iso.datetime({ precision: 3 })
-const names = z.array(z.string())
-
-const holder: z.ZodType<Holder> = z.object({
-  pid: z.int(),
-  command: z.string(),
-  startedAt: z.number().optional(),
-  whose: z.enum(['ours', 'person', 'unknown']),
-  what: z.string(),
-}) as z.ZodType<Holder>
-
-const loss: z.ZodType<Loss> = z.object({
-  kind: z.enum([
-    'staged',
-    'unstaged',
-    'untracked',
-    'hidden',
-    'ignored',
-    'commits',
-    'operation',
-    'nested',
-    'submodule',
-    'unknown',
-  ]),
-  count: z.int(),
-  examples: names,
-})
 
 const itemKinds = [
   'decide',
@@ -91,6 +64,7 @@ const taskFields = {
   reasonCode: z.enum(Object.keys(reasonCodes) as (keyof typeof reasonCodes)[]),
   until: time.nullable(),
   waitsFor: z.enum(['person', 'quota', 'dependency', 'slot', 'landing']).nullable(),
+  unattended: z.boolean().describe('It would go on by itself, but no Berth is running.'),
   engine: z.string(),
   model: z.string().nullable(),
   account: z.string().nullable(),
@@ -276,7 +250,10 @@ const notBack = 'Paths of the saved work that were not brought back; then `hint`
 /** Every published shape by the name of its file in docs/schemas. */
 export const shapes = {
   ls: document({ tasks: z.array(task) }).meta({ description: '`ls --json`' }),
-  inbox: document({ items: z.array(item) }).meta({ description: '`inbox --json`' }),
+  inbox: document({
+    items: z.array(item),
+    unattended: names.describe('Tasks that would go on by themselves, but no Berth is running.'),
+  }).meta({ description: '`inbox --json`' }),
   show: document({ task: show }).meta({ description: '`show --json`' }),
   'run-dry': document({
     tasks: z.array(
@@ -321,7 +298,9 @@ export const shapes = {
   stop: document({ stopped: names, already: names }).meta({ description: '`stop --json`' }),
   retry: document({ retried: names, already: names }).meta({ description: '`retry --json`' }),
   pause: document({ already: z.boolean() }).meta({ description: '`pause --json`' }),
-  resume: document({ resumed: names, already: z.boolean() }).meta({ description: '`resume --json`' }),
+  resume: document({ resumed: names, going: names, already: z.boolean() }).meta({
+    description: '`resume --json`',
+  }),
   land: document({
     queued: z.array(z.object({ task: z.string(), would: z.string().optional() })),
     skipped: names.describe("Ready, but their 'land' is 'never': only `land NAME` lands them."),
@@ -337,7 +316,12 @@ export const shapes = {
   restore: document({ to: z.string(), left: names.describe(notBack), hint: z.string().optional() }).meta({
     description: '`restore --json`',
   }),
-  reconcile: document({ differences: z.array(difference) }).meta({ description: '`reconcile --json`' }),
+  reconcile: document({
+    differences: z.array(difference),
+    finished: z
+      .array(z.object({ task: z.string(), sentence: z.string() }))
+      .describe('What was cut off before.'),
+  }).meta({ description: '`reconcile --json`' }),
   purge: document({
     would: names,
     removed: names,

@@ -62,16 +62,31 @@ function removalStage(task: Task, run: Run | undefined): Stage | undefined {
 }
 
 function aliveStage(task: Task, run: Run): Stage {
-  const end = endWhy(run) ?? (task.stopped === undefined ? undefined : stopWhy(task.stopped.by))
+  const end = endWhy(run) ?? stopWhy(task)
   return end === undefined ? { is: 'alive', run } : { is: 'alive', run, end }
+}
+
+function stopWhy(task: Task): EndWhy | undefined {
+  if (task.stopped === undefined) return undefined
+  return interruptionOf(task) === undefined ? 'stopped' : 'interrupted'
 }
 
 const endWhy = (run: Run): EndWhy | undefined => (run.state.phase === 'ending' ? run.state.why : undefined)
 
-/** `by` of a `task.stopped` that a signal to the call caused. */
-export const interrupt = 'interrupt'
+/** `by` of a `task.stopped` that ends what works for now: it goes on with the next `berth run`. */
+export const interruptions = {
+  interrupt: 'the call that started it was interrupted',
+  'no-detach': 'its agent waited for a person, and its call was not to go on in the background',
+  'daemon-stop': '`berth daemon stop --stop-runs` stopped it',
+} as const
 
-const stopWhy = (by: string): EndWhy => (by === interrupt ? 'interrupted' : 'stopped')
+export type Interruption = keyof typeof interruptions
+
+/** Why it was interrupted; undefined where a person stopped that very task, or nobody did. */
+export const interruptionOf = ({ stopped }: Task): string | undefined =>
+  stopped !== undefined && Object.hasOwn(interruptions, stopped.by)
+    ? interruptions[stopped.by as Interruption]
+    : undefined
 
 function workspaceStage(fleet: Fleet, task: Task): Stage {
   const { workspace } = task

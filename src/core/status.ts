@@ -6,7 +6,7 @@ import { type Fleet, liveTasks } from './fleet.ts'
 import { asksPerson } from './ready.ts'
 import { openQuestion } from './run.ts'
 import { holdsQueue, mends, obstacleOf, shut } from './schedule.ts'
-import { type Stage, interrupt, stageOf } from './stage.ts'
+import { type Stage, interruptionOf, stageOf } from './stage.ts'
 import { type Task } from './task.ts'
 import { redBefore } from './words.ts'
 
@@ -30,6 +30,7 @@ export function statusOf(fleet: Fleet, task: Task, clock: Clock, live = true): S
     case 'left':
       return removalStatus(fleet, task, clock, stage, live)
     case 'landing':
+      if (!live) return person('landing', 'cut-off', 'its landing was cut off')
       return as(
         'landing',
         'integrating',
@@ -38,8 +39,10 @@ export function statusOf(fleet: Fleet, task: Task, clock: Clock, live = true): S
           : reasonCodes.integrating,
       )
     case 'alive':
-      return aliveStatus(stage)
+      return aliveStatus(stage, live)
     case 'collecting':
+      if (!live)
+        return person('verifying', 'cut-off', 'its agent has ended; nobody has looked at what it left')
       return task.stopped === undefined ? as('verifying', 'collecting') : stoppedStatus(task)
     case 'stopped':
       return stoppedStatus(task)
@@ -53,7 +56,7 @@ export function statusOf(fleet: Fleet, task: Task, clock: Clock, live = true): S
     case 'again':
       return startStatus(fleet, task, stage, clock)
     case 'verifying':
-      return verifyingStatus(fleet, task)
+      return verifyingStatus(fleet, task, live)
     case 'decide':
       return person('verifying', 'decide', stage.sentence)
     case 'ready':
@@ -78,8 +81,10 @@ const person = (status: Status, code: ReasonCode, reason?: string): StatusView =
   waitsFor: 'person',
 })
 
-const stoppedStatus = (task: Task): StatusView =>
-  task.stopped?.by === interrupt ? as('stopped', 'interrupted') : as('stopped', 'stopped')
+function stoppedStatus(task: Task): StatusView {
+  const why = interruptionOf(task)
+  return why === undefined ? as('stopped', 'stopped') : as('stopped', 'interrupted', why)
+}
 
 // Up to here a removal that stopped has changed nothing, and the task is what it was.
 const untouched = new Set(['refuse', 'cancel', 'quit', 'kill', 'save', 'aside', 'bug'])
@@ -94,7 +99,9 @@ function removalStatus(
   const why =
     stage.is === 'left'
       ? `its workspace is not removed: ${stage.removal.reason}`
-      : 'its workspace is being removed'
+      : live
+        ? 'its workspace is being removed'
+        : 'the removal of its workspace was cut off'
   if (task.landing?.phase === 'landed') return as('landed', 'landed', `${reasonCodes.landed}; ${why}`)
   if (stage.is === 'left' && stage.removal.phase === 'stuck' && !untouched.has(stage.removal.step))
     return as('dropped', 'dropped', why)
@@ -103,8 +110,11 @@ function removalStatus(
   return { ...status, reason: `${status.reason}; ${why}` }
 }
 
-function aliveStatus({ run, end }: Stage & { is: 'alive' }): StatusView {
-  if (end !== undefined) return as('running', 'ending')
+function aliveStatus({ run, end }: Stage & { is: 'alive' }, live: boolean): StatusView {
+  if (end !== undefined)
+    return live ? as('running', 'ending') : person('running', 'cut-off', 'its agent was to be ended')
+  if (run.state.phase === 'claimed' && !live)
+    return person('preparing', 'cut-off', 'the start of its agent was cut off')
   if (run.state.phase === 'claimed') return as(run.attempt === 1 ? 'preparing' : 'running', 'starting')
   const question = openQuestion(run)
   if (question !== undefined) return person('waiting', 'question', `its agent asks: ${question.text}`)
@@ -124,7 +134,7 @@ function preparingStatus(
   live: boolean,
 ): StatusView {
   if (!live || (workspace.loop < fleet.loops && shut(fleet, task) !== undefined))
-    return person('preparing', 'cut-off')
+    return person('preparing', 'cut-off', 'the making of its workspace was cut off')
   if (workspace.setup === undefined) return as('preparing', 'creating')
   return as('preparing', 'setup', `setup command '${workspace.setup.command}' is running`)
 }
@@ -153,7 +163,8 @@ function startStatus(
   return { ...as(status, 'slot'), waitsFor: 'slot' }
 }
 
-function verifyingStatus(fleet: Fleet, task: Task): StatusView {
+function verifyingStatus(fleet: Fleet, task: Task, live: boolean): StatusView {
+  if (!live) return person('verifying', 'cut-off', 'its gates have not judged it yet')
   const obstacle = shut(fleet, task)
   if (obstacle !== undefined) return person('verifying', obstacle.code, obstacle.sentence)
   return as(

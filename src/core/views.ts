@@ -4,6 +4,7 @@
 import { type ItemView, type RunView, type SavedView, type ShowView, type TaskView } from './api.ts'
 import { items } from './attention.ts'
 import { type Clock } from './clock.ts'
+import { wouldGoOn } from './exit.ts'
 import { type Fleet } from './fleet.ts'
 import { type Usage, noUsage } from './outcome.ts'
 import { isAlive, type Moment, type Run } from './run.ts'
@@ -41,6 +42,7 @@ export function taskView(fleet: Fleet, task: Task, clock: Clock, seen: Seen): Ta
     priority: spec.priority,
     after: spec.after,
     ...statusFields(status),
+    unattended: !seen.live && wouldGoOn(fleet, task, clock),
     engine: run?.engine ?? spec.engine,
     model: run?.model ?? spec.model ?? null,
     account: (run?.account ?? spec.account ?? '') || null,

@@ -110,7 +110,7 @@ export const endWhys: { [why in EndWhy]: string } = {
   stopped: 'it was to be stopped',
   timeout: 'its time was up',
   budget: 'it was over its budget',
-  interrupted: 'the call that started it was interrupted',
+  interrupted: 'it was interrupted',
   removal: 'its task is to be removed',
 }
 

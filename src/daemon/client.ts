@@ -92,7 +92,8 @@ export async function openClient(input: ClientInput): Promise<Client> {
     },
     close: async how => {
       if (how === 'stop')
-        for (const call of calls) await request('interrupt', () => ({ call, force: false, only: 'runs' }))
+        for (const call of calls)
+          await request('interrupt', () => ({ call, force: false, only: 'runs', by: 'no-detach' }))
       closed = true
       return channel.close()
     },

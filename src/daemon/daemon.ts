@@ -273,7 +273,9 @@ async function finish(shell: Shell, limitMs: number): Promise<void> {
 async function stopRuns(shell: Shell): Promise<void> {
   shell.stopping = true
   const calls = new Set(liveTasksOf(shell).map(({ call }) => call))
-  await Promise.all([...calls].map(call => interruptCall(shell, { call, force: false, only: 'runs' })))
+  await Promise.all(
+    [...calls].map(call => interruptCall(shell, { call, force: false, only: 'runs', by: 'daemon-stop' })),
+  )
 }
 
 /** One timer, set anew only when it has fired: what happens in between only moves the time. */

@@ -6,9 +6,9 @@ import { type Makes, decide, isUnwanted } from '../core/decide.ts'
 import { type Deadline, type Effect } from '../core/effect.ts'
 import { BerthError } from '../core/errors.ts'
 import { type Event, type Fact } from '../core/event.ts'
-import { type Fleet, apply, itemKey, liveTasks, replay } from '../core/fleet.ts'
-import { hostRestarted } from '../core/run.ts'
-import { type Task, liveRun } from '../core/task.ts'
+import { type Fleet, apply, itemKey, replay } from '../core/fleet.ts'
+import { restartedFacts } from '../core/restart.ts'
+import { type Task } from '../core/task.ts'
 import { failureOf } from './failure.ts'
 
 /** What an effect may use. `record` is durable when it returns; facts of an effect under way go through it. */
@@ -121,21 +121,7 @@ function begin(state: State): void {
   const { fleet, options } = state
   const { boot, monotonic } = options.host()
   const offset = offsetOf(fleet, { boot, monotonic })
-  const facts: Fact[] = []
-  if (fleet.boot !== undefined && fleet.boot !== boot) {
-    for (const task of liveTasks(fleet)) {
-      const run = liveRun(task)
-      if (run === undefined) continue
-      facts.push({
-        kind: 'run.lost',
-        project: task.project,
-        task: task.name,
-        run: run.id,
-        reason: hostRestarted,
-      })
-    }
-    facts.push({ kind: 'host.restarted', boot })
-  }
+  const facts = restartedFacts(fleet, boot)
   const { version, pid, admission } = options
   facts.push({ kind: 'loop.started', boot, offset, version, pid, admission })
   fleet.offset = offset

@@ -12,6 +12,7 @@ import { statePaths } from '../store/paths.ts'
 import { openStore, type Store } from '../store/store.ts'
 import { makeRepositoryLock, type Site } from '../workspace/site.ts'
 import { openLooks } from './looks.ts'
+import { foldMeanwhile } from './meanwhile.ts'
 import { type Channel } from './remote.ts'
 import { read } from './requests.ts'
 import { type Reader } from './requests/views.ts'
@@ -45,6 +46,8 @@ async function readWith(
   const fleet = store ? replay(store.state()) : emptyFleet()
   const asked = params as { dryRun?: boolean; fix?: boolean; yes?: boolean }
   if (verb === 'status' || (verb === 'land' && !asked.dryRun)) throw noLoop()
+  const { run: runDir } = statePaths(dir)
+  foldMeanwhile(fleet, { runDir, host: hostname(), now: input.now() })
   return read(readerOf(dir, input, fleet, store?.id ?? ''), verb, params as never)
 }
 

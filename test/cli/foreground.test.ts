@@ -239,15 +239,43 @@ test('who waits for runs that the end of the daemon stops is not told that all i
     code: 4,
     err: expect.stringContaining('; so were its agents\n'),
   })
-  expect(await world.task(repo, 't')).toMatchObject({ status: 'stopped' })
+  expect(await world.task(repo, 't')).toMatchObject({
+    status: 'stopped',
+    reason: '`berth daemon stop --stop-runs` stopped it',
+  })
+})
+
+test('without a Berth it is told what would go on, and what has ended meanwhile; the next one says what it finished', async () => {
+  const world = makeWorld()
+  const repo = world.repository()
+  const sign = join(world.dir, 'on')
+  const agent = `touch ${sign}; until [ -e ${world.dir}/go ]; do sleep 0.05; done; echo x > x.txt`
+  await world.berth(['run', '--detach', '--name', 't', '--repo', repo, '--command', agent, 'x'])
+  await until('the agent to work', () => existsSync(sign))
+  expect(await world.berth(['daemon', 'stop'])).toMatchObject({ code: 0 })
+  expect((await world.berth(['ls', '--repo', repo])).err).toBe(
+    `no Berth is running to go on with 't'\nhint: berth run --repo ${repo}\n`,
+  )
+  world.write(join(world.dir, 'go'), '')
+  const left = await until('the agent to end', async () => {
+    const task = await world.task(repo, 't')
+    return task.reasonCode !== 'working' && task
+  })
+  expect(left).toMatchObject({ status: 'verifying', reasonCode: 'cut-off', unattended: true })
+  const reconciled = await world.berth(['reconcile', '--repo', repo])
+  expect(reconciled.out).toContain('finished  t: agent ended: done\n')
 })
 
 test('with --no-detach a run that waits for an answer is stopped at the end', async () => {
   const world = makeWorld()
   const repo = world.repository()
   const args = ['run', '--no-detach', '--name', 'asks', '--command', 'berth ask why', '--repo', repo, 'x']
-  expect(await world.berth(args)).toMatchObject({ code: 3 })
-  expect(await world.task(repo, 'asks')).toMatchObject({ status: 'stopped' })
+  const ran = await world.berth(args)
+  expect([ran.code, ran.err]).toEqual([
+    3,
+    expect.stringMatching(/asks +stopped .*\nhint: berth run --repo \S+\n$/),
+  ])
+  expect(await world.task(repo, 'asks')).toMatchObject({ status: 'stopped', reasonCode: 'interrupted' })
   expect((await world.berth(['daemon', 'status'])).code).toBe(4)
 })
 

@@ -1,15 +1,18 @@
 // When a call is over, and how it exits.
 
 import { expect, test } from 'vitest'
-import { exitOf, restsFor } from '../../src/core/exit.ts'
+import { exitOf, restsFor, wouldGoOn } from '../../src/core/exit.ts'
 import { tasksOf } from '../../src/core/fleet.ts'
 import { type Landing } from '../../src/core/outcome.ts'
+import { statusOf } from '../../src/core/status.ts'
 import {
   type Told,
   asked,
   attempt,
   claimed,
+  collected,
   done,
+  exited,
   failed,
   landed,
   landing,
@@ -116,4 +119,26 @@ test('when all that may be alive waits for answers, what is queued behind them r
     ...ask('one'),
   )
   expect(call(story)).toEqual([true, 3])
+})
+
+test('without a loop a reader is told what was cut off, and what would go on', () => {
+  const story = told(submit('one', { land: 'ask' }))
+  const seen = (): unknown[] => {
+    const { fleet, clock } = story
+    const { status, reasonCode } = statusOf(fleet, story.task(), clock, false)
+    return [status, reasonCode, wouldGoOn(fleet, story.task(), clock)]
+  }
+  expect(seen()).toEqual(['queued', 'slot', true])
+  story.tell(...workspace())
+  expect(seen()).toEqual(['preparing', 'starting', true])
+  story.tell(...started())
+  expect(seen()).toEqual(['running', 'working', true])
+  story.tell(exited())
+  expect(seen()).toEqual(['verifying', 'cut-off', true])
+  story.tell(collected(done('c1')))
+  expect(seen()).toEqual(['verifying', 'cut-off', true])
+  story.tell(ready('one', 'c1'))
+  expect(seen()).toEqual(['ready', 'ready', false])
+  story.tell({ kind: 'task.land-asked', by: 'me', ...of('one') }, landing())
+  expect(seen()).toEqual(['landing', 'cut-off', true])
 })

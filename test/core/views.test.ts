@@ -39,6 +39,7 @@ test('a row of a ready task', () => {
     reason: 'its gates passed: test; it waits for `berth land`',
     reasonCode: 'ready',
     until: null,
+    unattended: false,
     waitsFor: 'person',
     engine: 'a',
     model: null,

@@ -5,6 +5,7 @@ import { beingRemoved, doing } from '../../core/words.ts'
 import { age } from '../../core/quantity.ts'
 import { table, visible } from '../columns.ts'
 import { type Command, type Io, repoOf, withClient } from '../io.ts'
+import { tellUnattended, unattendedOf } from '../unattended.ts'
 import { changeWords, painted, reasonWords } from '../words.ts'
 
 export const ls: Command<{ all?: boolean }> = async (io, { options }) => {
@@ -15,7 +16,10 @@ export const ls: Command<{ all?: boolean }> = async (io, { options }) => {
   if (options.json) io.print.json({ berth: 1, tasks })
   else if (tasks.length === 0)
     io.print.note(`no ${options.all ? '' : 'open '}tasks here; berth run "BRIEF" adds one`)
-  else printTasks(io, tasks)
+  else {
+    printTasks(io, tasks)
+    tellUnattended(io, unattendedOf(tasks))
+  }
   return 0
 }
 
@@ -35,7 +39,7 @@ function printTasks(io: Io, tasks: TaskView[]): void {
     changeWords(task.changes),
     task.attempt > 1 ? `${task.engine} #${task.attempt}` : task.engine,
     age(io.now() - Date.parse(task.updatedAt)),
-    visible(reasonOf(task)),
+    visible(reasonOf(task, io.now())),
   ])
   for (const line of table(columns, rows, print.width)) print.out(line)
   // What is so for several tasks is said once.
@@ -49,8 +53,8 @@ function printTasks(io: Io, tasks: TaskView[]): void {
 }
 
 /** The reason; a removal that did not come to its end is more urgent. */
-function reasonOf(task: TaskView): string {
+function reasonOf(task: TaskView, now: number): string {
   if (task.removal?.reason === beingRemoved) return `${beingRemoved}: ${doing(task.removal.step)}`
   if (task.removal) return `its removal stopped while ${doing(task.removal.step)}: ${task.removal.reason}`
-  return reasonWords(task)
+  return reasonWords(task, now)
 }

@@ -26,7 +26,7 @@ export const run: Command<RunOptions> = async (io, { args, options }) => {
     if (!names) await client.call('resume', { repo, by: person, trust: trusts(io, options) })
     if (options.detach) return detached(io, names)
     const already = given?.already ?? 0
-    return await watch(io, client, { call, repo, names, json: options.json ?? false, already })
+    return await watch(io, client, { call, repo, names, json: options.json ?? false, already, stop })
   } catch (error) {
     // Whoever stopped the loop left the agents at work.
     stop = !(error instanceof BerthError && error.code === 'daemon-down')

@@ -2,11 +2,12 @@
 
 import { type Requests } from '../../core/api.ts'
 import { answerFacts, isMendable, landFacts } from '../../core/action.ts'
+import { rests } from '../../core/exit.ts'
 import { findItems, viewOf } from '../../core/attention.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type Fact } from '../../core/event.ts'
 import { gitCall } from '../../core/shellword.ts'
-import { type Stage, interrupt as byInterrupt, stageOf } from '../../core/stage.ts'
+import { type Stage, interruptionOf, stageOf } from '../../core/stage.ts'
 import { statusOf } from '../../core/status.ts'
 import { isGone, liveRun, type Task } from '../../core/task.ts'
 import { operationInProgress } from '../../git/gitdir.ts'
@@ -52,7 +53,7 @@ const untilStopped = (shell: Shell, tasks: readonly Task[]): Promise<boolean> =>
 /** The runs of a call are ended, its other tasks go no further; workspaces are kept (docs/decisions/0024). */
 export async function interruptCall(
   shell: Shell,
-  { call, force, only }: Requests['interrupt']['params'],
+  { call, force, only, by = 'interrupt' }: Requests['interrupt']['params'],
 ): Promise<object> {
   const keys = new Set(shell.calls.of(call))
   for (const task of fleetOf(shell).tasks.values()) if (task.call === call) keys.add(task.key)
@@ -60,9 +61,7 @@ export async function interruptCall(
     .flatMap(key => fleetOf(shell).tasks.get(key) ?? [])
     .filter(task => (only === 'runs' ? liveRun(task) !== undefined : !rested(shell, task)))
   shell.loop.record(
-    tasks
-      .filter(task => task.stopped === undefined)
-      .map(task => ({ kind: 'task.stopped', by: byInterrupt, ...of(task) })),
+    tasks.filter(task => task.stopped === undefined).map(task => ({ kind: 'task.stopped', by, ...of(task) })),
   )
   if (force) for (const task of tasks) await forceEnd(shell, task)
   await untilStopped(shell, tasks)
@@ -157,11 +156,19 @@ export async function resumeTasks(
     ...(fleetOf(shell).paused ? [{ kind: 'fleet.resumed', by } as const] : []),
     ...tasks.map(task => ({ kind: 'task.resumed', by, ...of(task) }) as const),
   ])
-  return { resumed: tasks.map(({ name }) => name), already: !held && tasks.length === 0 }
+  const resumed = tasks.map(({ name }) => name)
+  const going = all
+    .filter(({ project: id }) => project === undefined || id === project)
+    .flatMap(({ key, name }) => {
+      const task = fleetOf(shell).tasks.get(key)
+      const goes = task !== undefined && !rests(fleetOf(shell), task, shell.loop.clock())
+      return goes && !resumed.includes(name) ? [name] : []
+    })
+  return { resumed, going, already: !held && resumed.length === 0 }
 }
 
 const waitsForResume = (task: Task): boolean =>
-  task.awaitsResume || task.held !== undefined || task.stopped?.by === byInterrupt
+  task.awaitsResume || task.held !== undefined || interruptionOf(task) !== undefined
 
 export async function landTasks(
   shell: Shell,

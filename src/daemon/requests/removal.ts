@@ -2,10 +2,11 @@
 
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Left, type RemovalAnswer, type Requests } from '../../core/api.ts'
+import { type Finished, type Left, type RemovalAnswer, type Requests } from '../../core/api.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type Event, type Fact } from '../../core/event.ts'
 import { isBare, isGone, keyOf, liveRun, type Task } from '../../core/task.ts'
+import { sentenceOf } from '../../core/sentence.ts'
 import { failedWhile, list } from '../../core/words.ts'
 import { listArchive } from '../../git/archive.ts'
 import { inDirectory } from '../../git/git.ts'
@@ -223,11 +224,32 @@ export async function reconcileProject(
   { repo, fix }: Requests['reconcile']['params'],
 ): Promise<Requests['reconcile']['answer']> {
   const project = await knownProject(shell, repo)
-  if (!project.policy) return { differences: [] }
+  if (!project.policy) return { differences: [], finished: [] }
+  // A loop that only finishes what was begun does that first: then there is one state to compare.
+  const isBrief = fleetOf(shell).admission === 'closed'
+  if (isBrief) await shell.loop.idle()
   const site = await projectSite(shell, project, project.policy, shell.env)
   const onFact = async (fact: Fact): Promise<void> => void shell.loop.record([fact])
   const records = reconcileRecords(fleetOf(shell), project.id)
-  return { differences: await reconcile(site, records, fix ? onFact : undefined) }
+  const differences = await reconcile(site, records, fix ? onFact : undefined)
+  return { differences, finished: isBrief ? finishedBy(shell, project.id) : [] }
+}
+
+const finishing: readonly Fact['kind'][] = [
+  'run.exited',
+  'run.lost',
+  'landing.landed',
+  'landing.failed',
+  'workspace.removed',
+]
+
+/** Since this loop began. */
+function finishedBy(shell: Shell, project: string): Finished[] {
+  const [began] = shell.store.read({ kinds: ['loop.started'], newestFirst: true, limit: 1 })
+  const query = { project, kinds: finishing, from: began?.seq ?? fleetOf(shell).seq }
+  return [...shell.store.read(query)].flatMap(event =>
+    'task' in event && event.task !== undefined ? [{ task: event.task, sentence: sentenceOf(event) }] : [],
+  )
 }
 
 export async function purgeProject(

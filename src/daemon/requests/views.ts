@@ -7,7 +7,8 @@ import { items } from '../../core/attention.ts'
 import { type Clock } from '../../core/clock.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type Loss } from '../../core/event.ts'
-import { type Fleet } from '../../core/fleet.ts'
+import { wouldGoOn } from '../../core/exit.ts'
+import { type Fleet, liveTasks } from '../../core/fleet.ts'
 import { noTask } from '../../core/notask.ts'
 import { shellWord } from '../../core/shellword.ts'
 import { isBare, type Task } from '../../core/task.ts'
@@ -78,10 +79,19 @@ export async function listItems(
   const all = items(reader.fleet, reader.clock)
   const found = all.filter(item => project === undefined || item.project === project || item.project === '')
   const open = unreadable ? [unreadableItem(reader, project ?? '', unreadable), ...found] : found
-  if (params.here === undefined) return { items: open }
-  const here = await placeAt(reader, params.here).catch(() => undefined)
-  return { items: open.map(item => (item.project === here?.project ? item : naming(reader.fleet, item))) }
+  const here =
+    params.here === undefined ? undefined : await placeAt(reader, params.here).catch(() => undefined)
+  const at = project ?? here?.project
+  const unattended = reader.live || at === undefined ? [] : unattendedIn(reader, at)
+  if (params.here === undefined) return { items: open, unattended }
+  const named = open.map(item => (item.project === here?.project ? item : naming(reader.fleet, item)))
+  return { items: named, unattended }
 }
+
+const unattendedIn = ({ fleet, clock }: Reader, project: string): string[] =>
+  [...liveTasks(fleet)]
+    .filter(task => task.project === project && wouldGoOn(fleet, task, clock))
+    .map(({ name }) => name)
 
 /** The same item, its commands such that they mean its repository from everywhere. */
 function naming(fleet: Fleet, item: ItemView): ItemView {
