@@ -27,8 +27,10 @@ export async function consented<T>(
     return await work(trusts(io, options))
   } catch (error) {
     if (!(error instanceof BerthError) || error.code !== 'consent-needed') throw error
-    if (!io.question || options.json || !(await agreed(io, error.details as ConsentDetails | undefined)))
-      throw new BerthError(error.code, error.message, callWith(io.args, '--trust'))
+    const asks = io.question && !options.json
+    if (asks && !(await agreed(io, error.details as ConsentDetails | undefined)))
+      throw new BerthError(error.code, 'you did not agree: nothing was started', 'berth config')
+    if (!asks) throw new BerthError(error.code, error.message, callWith(io.args, '--trust'))
     return work(true)
   }
 }

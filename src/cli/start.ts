@@ -51,7 +51,7 @@ export async function start(args: string[], world: World): Promise<number> {
     return program.exit
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0
-    const error = thrown instanceof CommanderError ? usageError(thrown, program.root) : thrown
+    const error = thrown instanceof CommanderError ? usageError(thrown, program.root, args) : thrown
     const known = verbOf(program.root)
     return printError(print, error, {
       json,

@@ -4,6 +4,7 @@ import { type Submission, type SubmitAnswer } from '../core/api.ts'
 import { BerthError } from '../core/errors.ts'
 import { listProblem } from '../core/tasklist.ts'
 import { type Client } from '../daemon/client.ts'
+import { visible } from './columns.ts'
 import { consented } from './consent.ts'
 import { type Io, withClient } from './io.ts'
 import { type RunOptions, wayTo } from './tasks.ts'
@@ -52,18 +53,20 @@ export async function submit(
   const names = answer.tasks.map(task => task.task)
   if (!options.json) for (const name of names) io.print.out(name)
   for (const task of answer.tasks) explain(io, task)
+  for (const notice of answer.notices ?? []) io.print.note(`note: ${visible(notice)}`)
   return { names, already: answer.tasks.filter(({ state }) => state === 'already-running').length }
 }
 
 function explain(io: Io, { task, state, since, where }: SubmitAnswer['tasks'][number]): void {
-  const place = `${since ? ` since ${since}` : ''}${where ? ` in '${where}'` : ''}`
+  const time = since ? ` since ${since.slice(0, 19)}Z` : ''
+  const place = `${time}${where ? ` in '${where}'` : ''}`
   switch (state) {
     case 'submitted':
       return
     case 'joined':
-      return io.print.note(`'${task}' is at work already${place}; this call goes on with it`)
+      return io.print.note(`'${task}' is there already${place}; this call goes on with it`)
     case 'landed':
-      return io.print.note(`'${task}' has landed already${place}`)
+      return io.print.note(`'${task}' has landed already${since ? `, at ${since.slice(0, 19)}Z` : ''}`)
     case 'already-running':
       io.print.note(`berth: '${task}' is already running${place}`)
       return io.print.hint(`berth show ${task}`)

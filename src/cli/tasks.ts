@@ -1,15 +1,19 @@
 // The tasks of one `berth run`: from briefs, a task file or stdin, with the flags put over them.
 
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { statSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import { type Submission } from '../core/api.ts'
 import { BerthError } from '../core/errors.ts'
 import { joinFields, readField, type FieldKey, type TaskFields } from '../core/fields.ts'
 import { nameProblem, slugOf } from '../core/names.ts'
-import { editAt, shellWord } from '../core/shellword.ts'
+import { nearest } from '../core/nearest.ts'
+import { callOf, callPutRight, editAt, shellWord } from '../core/shellword.ts'
 import { type FileTask, type Mistake, parseMarkdown, type TaskFile } from '../core/taskfile.ts'
 import { titleOf } from '../core/tasklist.ts'
+import { standing } from '../platform/volumes.ts'
 import { type Common, type Io } from './io.ts'
+import { refuseStandIn } from './usage.ts'
 
 export type RunOptions = {
   file?: string
@@ -40,10 +44,11 @@ export async function wantedTasks(io: Io, args: string[], options: RunOptions & 
   const stdin = args.length === 1 && args[0] === '-'
   const file = options.file ?? (stdin ? '-' : undefined)
   if (options.file !== undefined && args.length > 0) {
-    throw new BerthError('usage', "briefs and '--file' exclude each other", 'berth run -f FILE')
+    const hint = callOf(['run', '-f', options.file])
+    throw new BerthError('usage', "briefs and '--file' exclude each other", hint)
   }
-  const parsed = file === undefined ? ofBriefs(args) : await ofFile(io, file)
-  if (options.name !== undefined) nameOne(parsed, options.name)
+  const parsed = file === undefined ? ofBriefs(io, args) : await ofFile(io, file)
+  if (options.name !== undefined) nameOne(parsed, options.name, io.args)
   const flags = flagFields(options)
   const tasks = parsed.tasks.map(task => {
     const fields = { ...parsed.defaults, ...flags, ...task.fields }
@@ -60,13 +65,32 @@ export async function wantedTasks(io: Io, args: string[], options: RunOptions & 
   return { tasks, notices: parsed.notices }
 }
 
-function ofBriefs(briefs: string[]): TaskFile {
+function ofBriefs(io: Io, briefs: string[]): TaskFile {
   const tasks = briefs.map((brief): FileTask => {
-    if (brief.trim() === '')
-      throw new BerthError('empty-brief', 'the brief is empty', 'berth run "what is to be done"')
+    if (brief.trim() === '') throw new BerthError('empty-brief', 'the brief is empty', 'berth run --help')
+    refuseStandIn(brief, 'what is to be done', 'berth run --help')
+    if (isFile(resolve(io.cwd, brief))) throw fileAsBrief(io.args, brief)
     return { title: titleOf(brief), brief, fields: {}, line: 0 }
   })
   return { is: 'tasks', defaults: {}, tasks, notices: [] }
+}
+
+/** No path that names anything is longer. */
+const pathMax = 4096
+
+const isFile = (path: string): boolean =>
+  path.length <= pathMax &&
+  !path.includes('\0') &&
+  (statSync(path, { throwIfNoEntry: false })?.isFile() ?? false)
+
+/** `-f` was forgotten, most likely. */
+function fileAsBrief(args: readonly string[], file: string): BerthError {
+  const call = args.filter(word => word !== '--').flatMap(word => (word === file ? ['-f', file] : [word]))
+  return new BerthError(
+    'usage',
+    `'${file}' is a file: '-f' reads tasks from it; a brief that is about it says more than its name`,
+    callOf(call),
+  )
 }
 
 async function ofFile(io: Io, file: string): Promise<TaskFile> {
@@ -84,13 +108,26 @@ async function readTaskFile(io: Io, file: string): Promise<Uint8Array> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT')
-      throw new BerthError('not-found', `there is no task file '${file}'`, 'berth run -f FILE')
+      throw new BerthError('not-found', `there is no task file '${file}'`, await fileMeant(io, file))
     throw new BerthError(
       'task-file',
       `'${file}' cannot be read: ${code ?? String(error)}`,
       `ls -l ${shellWord(file)}`,
     )
   }
+}
+
+/** The call with the file of the nearest name beside the one that is not there. */
+async function fileMeant(io: Io, file: string): Promise<string> {
+  const folder = dirname(file)
+  const names = await readdir(resolve(io.cwd, folder)).catch(() => [])
+  const near = nearest(
+    basename(file),
+    names.filter(name => /\.(md|ya?ml|json)$/i.test(name)),
+  )
+  if (near === undefined) return `ls ${shellWord(standing(resolve(io.cwd, folder)))}`
+  const right = folder === '.' && !file.startsWith('.') ? near : join(folder, near)
+  return callPutRight(io.args, file, right)
 }
 
 /** Briefs must come through byte for byte: text that is no UTF-8 cannot. */
@@ -140,17 +177,17 @@ export const wayTo = (file: string, line: number): string =>
 
 const shownFile = (file: string): string => (file === '-' ? 'stdin' : file)
 
-function nameOne(parsed: TaskFile, name: string): void {
+function nameOne(parsed: TaskFile, name: string, args: readonly string[]): void {
   const [only] = parsed.tasks
   if (!only || parsed.tasks.length > 1) {
-    throw new BerthError('usage', `'--name ${name}' needs exactly one brief`, 'berth run --name NAME "BRIEF"')
+    throw new BerthError('usage', `'--name ${name}' needs exactly one brief`, 'berth run --help')
   }
   const problem = nameProblem(name)
   if (problem)
     throw new BerthError(
       'bad-name',
       `'${name}' cannot be the name of a task: ${problem}`,
-      `berth run --name ${slugOf(name)} "BRIEF"`,
+      callPutRight(args, name, slugOf(name)),
     )
   only.name = name
 }

@@ -3,21 +3,23 @@
 import { type Command, type CommanderError } from 'commander'
 import { BerthError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
+import { callOf, callPutRight } from '../core/shellword.ts'
 
 /** What commander found wrong, as an error of ours. */
-export function usageError(error: CommanderError, root: Command): BerthError {
+export function usageError(error: CommanderError, root: Command, args: readonly string[]): BerthError {
   const verb = verbOf(root)
   const name = verb ? `berth ${verb.name()}` : 'berth'
   const quoted = (before: string) =>
     new RegExp(`${before} '([\\s\\S]*)'(?:\\n|\\.|$| )`).exec(error.message)?.[1] ?? ''
   switch (error.code) {
     case 'commander.unknownCommand':
-      return unknownVerb(root.args[0] ?? '', root)
+      return unknownVerb(root.args[0] ?? '', { root, args })
     case 'commander.unknownOption':
-      return unknownFlag(quoted('unknown option'), verb ?? root, name)
+      if (!verb && args[0]?.startsWith('-') === false) return unknownVerb(args[0], { root, args })
+      return unknownFlag(quoted('unknown option'), { command: verb ?? root, name, args })
     // `berth help VERB`, and there is none.
     case 'commander.help':
-      return unknownVerb(root.args[1] ?? '', root)
+      return unknownVerb(root.args[1] ?? '', { root, args })
     case 'commander.missingArgument':
       return new BerthError(
         'usage',
@@ -28,12 +30,12 @@ export function usageError(error: CommanderError, root: Command): BerthError {
       const flag = quoted('option')
       return new BerthError(
         'usage',
-        `'${flag.split(' ')[0]}' needs a value, as in '${flag}'`,
+        `'${/--[\w-]+/.exec(flag)?.[0] ?? flag}' needs a value, as in '${flag.replace(/^-\w, /, '')}'`,
         `${name} --help`,
       )
     }
     case 'commander.excessArguments': {
-      if (!verb) return unknownVerb(root.args[0] ?? '', root)
+      if (!verb) return unknownVerb(root.args[0] ?? '', { root, args })
       const extra = verb.args.at(-1) ?? ''
       return new BerthError('usage', `'${extra}' is one argument too many for '${name}'`, `${name} --help`)
     }
@@ -46,15 +48,38 @@ export function usageError(error: CommanderError, root: Command): BerthError {
 export const verbOf = (root: Command): Command | undefined =>
   root.commands.find(command => command.name() === root.args[0])
 
-function unknownVerb(verb: string, root: Command): BerthError {
-  const near = nearest(
-    verb,
-    root.commands.map(command => command.name()),
-  )
-  return new BerthError('unknown-verb', `unknown verb '${verb}'`, near ? `berth ${near}` : 'berth --help')
+type Call = { args: readonly string[] }
+
+/** The whole call, with this text behind the `--` that ends the flags. */
+function textLast(args: readonly string[], text: string): string {
+  const [before, after] = [args.slice(0, args.indexOf(text)), args.slice(args.indexOf(text) + 1)]
+  return callOf([...before, ...after.filter(word => word !== '--'), '--', text])
 }
 
-function unknownFlag(flag: string, command: Command, name: string): BerthError {
+/** Verbs of other programs, and what does the same here. */
+const otherNames: { [verb: string]: string } = {
+  status: 'ls',
+  list: 'ls',
+  ps: 'ls',
+  logs: 'log',
+  remove: 'rm',
+  delete: 'rm',
+  merge: 'land',
+  cancel: 'stop',
+  kill: 'stop',
+}
+
+function unknownVerb(verb: string, { root, args }: Call & { root: Command }): BerthError {
+  const known = root.commands.map(command => command.name())
+  const near = (Object.hasOwn(otherNames, verb) ? otherNames[verb] : undefined) ?? nearest(verb, known)
+  const hint = near === undefined ? 'berth --help' : callPutRight(args, verb, near)
+  return new BerthError('unknown-verb', `unknown verb '${verb}'`, hint)
+}
+
+function unknownFlag(
+  flag: string,
+  { command, name, args }: Call & { command: Command; name: string },
+): BerthError {
   const word = flag.split('=')[0]!
   const flags = command.options.flatMap(option => option.long ?? [])
   const near = word.startsWith('--')
@@ -64,7 +89,12 @@ function unknownFlag(flag: string, command: Command, name: string): BerthError {
       )
     : undefined
   const asText = /\s/.test(flag) || !/^--?[a-z]/i.test(flag)
-  const hint = near ? `${name} --${near}` : asText ? `${name} -- '...'` : `${name} --help`
+  // Of `--flag=value` commander names the whole.
+  const hint = near
+    ? callPutRight(args, flag, `--${near}${flag.slice(word.length)}`)
+    : asText
+      ? textLast(args, flag)
+      : `${name} --help`
   return new BerthError(
     'unknown-flag',
     `unknown flag '${asText ? flag.split('\n')[0] : word}' of '${name}'`,
@@ -82,6 +112,12 @@ export function flagValue<T>(
   const value = read(text)
   if (value === undefined) throw new BerthError('usage', `'${flag}' must be ${form}, not '${text}'`)
   return value
+}
+
+/** Refuses what stands for a text in help and hints, given as that text: it would be taken at its word. */
+export function refuseStandIn(text: string, meant: string, hint: string): void {
+  if (/^(…|\.\.\.|BRIEF|ANSWER|TEXT)$/.test(text.trim()))
+    throw new BerthError('usage', `'${text}' only stands for ${meant}`, hint)
 }
 
 /** One of a few words, or throws `usage` with the nearest; `before` is the command up to that word. */

@@ -3,6 +3,7 @@
 import { type Action } from './api.ts'
 import { type Item } from './attention.ts'
 import { type Fact, type TeardownMode } from './event.ts'
+import { nearest } from './nearest.ts'
 import { type Astray } from './outcome.ts'
 import { gitCall, shellWord } from './shellword.ts'
 import { type Stage } from './stage.ts'
@@ -25,7 +26,7 @@ export function answerFacts(item: Item, answer: string | null, by: string): Answ
   if (subject.is === 'question') {
     const { run, question } = subject
     const { choices } = question
-    if (answer !== null && choices.length > 0 && !choices.includes(answer))
+    if (answer === '' || (answer !== null && choices.length > 0 && !choices.includes(answer)))
       return refused(item, answer, choices)
     const fact: Fact = {
       kind: 'question.answered',
@@ -53,9 +54,12 @@ function refused(item: Item, answer: string, choices: string[]): Answered {
   const list = choices.map(choice => `'${choice}'`).join(', ')
   const reason =
     answer === ''
-      ? `'${item.id}' wants one of ${list}`
+      ? `'${item.id}' wants ${choices.length === 0 ? 'an answer' : `one of ${list}`}`
       : `'${answer}' is no answer to '${item.id}': it takes ${list}`
-  return { is: 'refused', reason, hint: `berth answer ${item.id} ${shellWord(choices[0] ?? '')}` }
+  // A choice that nobody came near to is not put into anybody's mouth.
+  const near = nearest(answer, choices)
+  const hint = near === undefined ? 'berth inbox' : `berth answer ${item.id} ${shellWord(near)}`
+  return { is: 'refused', reason, hint }
 }
 
 function waysOf(item: Item): Way[] {
@@ -68,7 +72,7 @@ function waysOf(item: Item): Way[] {
             {
               key: 'text',
               label: 'answer in your own words',
-              command: `berth answer ${item.id} "…"`,
+              command: `berth answer ${item.id}`,
               facts: () => [],
             },
           ]

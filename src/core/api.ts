@@ -227,6 +227,8 @@ export type SubmitAnswer = {
     since?: string
     where?: string
   }[]
+  /** What a person should know about it, one sentence each. */
+  notices?: string[]
 }
 
 /** Every request: its parameters and its answer. */

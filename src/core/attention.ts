@@ -5,7 +5,7 @@ import { type Clock } from './clock.ts'
 import { type Holder, type ItemKind } from './event.ts'
 import { type Fleet, type Project, liveTasks } from './fleet.ts'
 import { actionsOf } from './action.ts'
-import { type Asked, type Moment, type Run, openQuestion } from './run.ts'
+import { type Asked, type Moment, type Run, openQuestion, questionId } from './run.ts'
 import { asksPerson } from './ready.ts'
 import { holdsQueue, landingQueue, mends, shut, stagesOf } from './schedule.ts'
 import { type Stage, stageOf } from './stage.ts'
@@ -154,7 +154,7 @@ function ofRun(task: Task, run: Run, item: Make): Item[] {
     return [
       {
         ...asked,
-        id: `decide:${task.name}:q${question.number}`,
+        id: questionId(task.name, question),
         subject: { is: 'question', task, run, question },
       },
     ]

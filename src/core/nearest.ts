@@ -6,7 +6,7 @@
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = word.toLowerCase()
-  const limit = Math.min(3, Math.max(1, Math.ceil(wanted.length / 3)))
+  const limit = Math.min(3, Math.max(1, Math.floor(wanted.length / 3)))
   let best: { word: string; edits: number } | undefined
   for (const candidate of candidates) {
     const known = candidate.toLowerCase()

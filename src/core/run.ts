@@ -77,6 +77,9 @@ export const isWaiting = (run: Run): boolean =>
 export const openQuestion = (run: Run): Asked | undefined =>
   run.questions.find(asked => asked.state === 'open')
 
+/** The id of the item of a question: it stays its name when it is answered. */
+export const questionId = (task: string, { number }: Asked): string => `decide:${task}:q${number}`
+
 /** Awake ms that it has worked, waiting for answers not counted. */
 export function workedMs(run: Run, awake: number): number {
   if (run.began === undefined) return 0

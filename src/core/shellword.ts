@@ -17,6 +17,12 @@ export function callWith(args: readonly string[], flag: string): string {
   return callOf([...args.slice(0, at), flag, ...args.slice(at)])
 }
 
+/** The call of `berth` with one word, or the value of one `--flag=value`, put right. */
+export function callPutRight(args: readonly string[], wrong: string, right: string): string {
+  const at = args.findIndex(word => word === wrong || (word.startsWith('--') && word.endsWith(`=${wrong}`)))
+  return callOf(args.map((word, place) => (place === at ? word.replace(wrong, () => right) : word)))
+}
+
 /** The call of git that works in `dir`, from wherever it is typed. */
 export const gitCall = (dir: string, ...words: string[]): string =>
   ['git', '-C', dir, ...words].map(shellWord).join(' ')

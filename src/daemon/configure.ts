@@ -33,6 +33,8 @@ export type Configured = Merged & {
   trusted: boolean
   /** The branch whose berth.toml counts. */
   target: string
+  /** That the checkout's berth.toml says something else and does not count, with the command that shows it. */
+  unread?: string
   /** Where a setting was given, by the keys and indexes that lead to it; undefined if in no file. */
   placeOf(path: (string | number)[]): SettingPlace | undefined
 }
@@ -81,7 +83,15 @@ export async function configure(
   const placeOf: Configured['placeOf'] = path => placeIn(layers, path)
   if (merged.policy.engines[merged.policy.defaultEngine] === undefined)
     throw unknownDefault(merged, placeOf(['engine']))
-  return { ...merged, source: own.source, hash, trusted, target: own.target, placeOf }
+  return {
+    ...merged,
+    source: own.source,
+    hash,
+    trusted,
+    target: own.target,
+    placeOf,
+    ...(own.unread && { unread: own.unread }),
+  }
 }
 
 function placeIn(layers: Sourced[], path: (string | number)[]): SettingPlace | undefined {
@@ -112,7 +122,7 @@ export function consentNeeded({ consent, source }: Configured): BerthError {
   return new BerthError('consent-needed', message, 'berth config', { lines: consent, source })
 }
 
-type Own = { source: string; target: string; layer?: Sourced; include: string[] }
+type Own = { source: string; target: string; layer?: Sourced; include: string[]; unread?: string }
 
 /** A berth.toml may name another target: that one's berth.toml counts then. Not more often than this. */
 const hopsMax = 3
@@ -128,7 +138,10 @@ async function readOwn(repo: Repository, above: Layer[], usual: string): Promise
     const found = await ofCommit(repo, target.branch)
     const next = found?.layer?.settings.target
     if (told !== undefined || next === undefined || next === target.branch)
-      return { ...(found ?? checkout.own()), target: target.branch }
+      return {
+        ...(found ? { ...found, ...checkout.beside(target.branch, found) } : checkout.own()),
+        target: target.branch,
+      }
     if (hop === hopsMax) {
       const message = `the targets that berth.toml names lead in a circle, at '${next}'`
       throw new BerthError('config', message, 'berth config')
@@ -150,6 +163,8 @@ const includeName = '.worktreeinclude'
 function checkoutOf(repo: Repository): {
   hint: (key: 'target' | 'remote') => string | undefined
   own: () => Own
+  /** Beside that of the target, which counts. */
+  beside: (branch: string, counts: Own) => Pick<Own, 'unread'>
 } {
   const folder = repo.worktree ?? (repo.bare ? undefined : repo.root)
   const read = (name: string) =>
@@ -169,6 +184,14 @@ function checkoutOf(repo: Repository): {
       return {
         ...ownOf(source, text === undefined ? undefined : fileSource(join(folder ?? '', fileName), text)),
         include: includedPatterns(repo.root, include()),
+      }
+    },
+    beside: (branch, { layer }) => {
+      const lines = (one: string | undefined) => one?.replaceAll('\r\n', '\n')
+      if (text === undefined || folder === undefined || lines(text) === lines(layer?.source?.text)) return {}
+      const way = gitCall(folder, 'diff', branch, '--', fileName)
+      return {
+        unread: `${fileName} in your checkout differs from that of '${branch}', which counts (${way})`,
       }
     },
   }

@@ -1,8 +1,9 @@
 // Opening a repository: where its parts lie, who it is, and the preconditions with errors of their own.
 
 import { createHash } from 'node:crypto'
-import { statSync } from 'node:fs'
+import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { access, realpath, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { BerthError } from '../core/errors.ts'
 import { gitCall, shellWord } from '../core/shellword.ts'
@@ -146,13 +147,33 @@ function openFailure(at: Git, result: GitResult): BerthError {
     )
   }
   if (/not a git repository/.test(result.err)) {
-    return new BerthError(
-      'not-a-repository',
-      `'${at.dir}' is not in a git repository`,
-      gitCall(at.dir, 'init'),
-    )
+    return new BerthError('not-a-repository', `'${at.dir}' is not in a git repository`, wayOut(at.dir))
   }
   return failure(at, ['rev-parse'], result)
+}
+
+/** Out of a folder that is in no repository: into the one below it; a new one only where it would hold none. */
+function wayOut(dir: string): string {
+  const below = readdirSync(dir, { withFileTypes: true }).flatMap(entry =>
+    entry.isDirectory() ? (repositoryIn(join(dir, entry.name)) ?? []) : [],
+  )
+  const [only, ...others] = new Set(below)
+  if (only !== undefined && others.length === 0) return `cd ${shellWord(only)}`
+  const isBroad = dirname(dir) === dir || dir === homedir()
+  return isBroad || only !== undefined
+    ? `find ${shellWord(dir)} -maxdepth 3 -name .git -prune`
+    : gitCall(dir, 'init')
+}
+
+/** The main worktree of the repository that is checked out in exactly this folder. */
+function repositoryIn(folder: string): string | undefined {
+  try {
+    const entry = join(folder, '.git')
+    if (statSync(entry).isDirectory()) return folder
+    return /^gitdir: (.+)\/\.git\/worktrees\//.exec(readFileSync(entry, 'utf8'))?.[1]
+  } catch {
+    return undefined
+  }
 }
 
 const bareWorktree = (place: string, commonDir: string): BerthError =>

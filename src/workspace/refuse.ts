@@ -130,11 +130,7 @@ export async function refusalByUse(site: Site, ground: Ground, found: Found): Pr
   if (ground.cwd !== undefined && found.directory === 'there') {
     const [cwd, path] = await Promise.all([resolved(ground.cwd), resolved(workspace.path)])
     if (cwd === path || isBelow(cwd, path))
-      return no(
-        'cwd-inside',
-        `you are inside '${workspace.path}'`,
-        `cd ${shellWord(dirname(rootOf(site, workspace.path)))}`,
-      )
+      return no('cwd-inside', `you are inside '${workspace.path}'`, `cd ${shellWord(site.repo.root)}`)
   }
   return undefined
 }

@@ -74,7 +74,7 @@ test('a question is an item with its choices; each question of a task has its ow
   })
   expect(status(story)).toEqual(['waiting', 'question', 'person'])
   expect(() => answer(story, 'one', 'c')).toThrow(
-    "'c' is no answer to 'decide:one:q1': it takes 'a', 'b' (berth answer decide:one:q1 a)",
+    "'c' is no answer to 'decide:one:q1': it takes 'a', 'b' (berth inbox)",
   )
   answer(story, 'one', 'a')
   expect(ids(story)).toEqual([])

@@ -20,11 +20,11 @@ test(
     const { out } = await world.berth(['inbox'], { cwd: one })
     const commands = out.split('\n').flatMap(line => /(berth answer .*)$/.exec(line)?.[1] ?? [])
     expect(commands.toSorted()).toEqual([
-      'berth answer decide:a:q1 "…"',
-      `berth answer decide:a:q1 "…" --repo '${two}'`,
+      'berth answer decide:a:q1',
+      `berth answer decide:a:q1 --repo '${two}'`,
     ])
     const typed = commands.find(command => command.includes('--repo')) ?? ''
-    expect(await world.type(typed.replace('…', 'blue'), { cwd: one })).toMatchObject({ code: 0 })
+    expect(await world.type(typed.replace(':q1', ':q1 blue'), { cwd: one })).toMatchObject({ code: 0 })
     const items = async (repo: string) => (await world.items(repo)).filter(({ kind }) => kind === 'decide')
     expect([(await items(one)).length, (await items(two)).length]).toEqual([1, 0])
     const three = world.repository('three')

@@ -3,7 +3,9 @@
 import { type ItemView } from '../../core/api.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type Client } from '../../daemon/client.ts'
-import { type Command, repoOf, person, withClient } from '../io.ts'
+import { visible } from '../columns.ts'
+import { type Command, type Common, type Io, repoOf, person, withClient } from '../io.ts'
+import { refuseStandIn } from '../usage.ts'
 
 export const answer: Command<{ decline?: boolean }> = async (io, { args, options }) => {
   const [item = '', ...words] = args
@@ -15,12 +17,14 @@ export const answer: Command<{ decline?: boolean }> = async (io, { args, options
       `berth answer ${item} --decline`,
     )
   }
-  const given = options.decline ? null : text
+  refuseStandIn(text, 'the answer', 'berth inbox')
   const repo = repoOf(io, options)
-  const { answered, resting } = await withClient(io, { need: 'write' }, async client => {
-    if (given === '') throw await howToAnswer(await client.call('inbox', { repo, here: io.cwd }), item)
+  const { answered, resting, given } = await withClient(io, { need: 'write' }, async client => {
+    const given = options.decline
+      ? null
+      : text || (await asked(io, await client.call('inbox', { repo, here: io.cwd }), { item, options }))
     const { item: answered } = await client.call('answer', { repo, item, answer: given, by: person })
-    return { answered, resting: await isResting(client, answered) }
+    return { answered, resting: await isResting(client, answered), given }
   })
   if (options.json) io.print.json({ berth: 1, item: answered })
   else io.print.out(toldOf(answered, given))
@@ -36,27 +40,24 @@ async function isResting(client: Client, { task }: ItemView): Promise<boolean> {
   return task !== null && (await client.call('status', {})).admission === 'closed'
 }
 
-/** Without an answer: what could be one. */
-async function howToAnswer(
-  {
-    items,
-  }: {
-    items: {
-      id: string
-      task: string | null
-      question?: { choices: string[] }
-      actions: { command: string }[]
-    }[]
-  },
-  wanted: string,
-): Promise<BerthError> {
+type Wanted = { item: string; options: Common }
+
+/** Without an answer: what is asked, put to the person on a terminal, else told. */
+async function asked(
+  io: Io,
+  { items }: { items: readonly ItemView[] },
+  { item: wanted, options }: Wanted,
+): Promise<string> {
   const item = items.find(one => one.id === wanted) ?? items.find(one => one.task === wanted)
-  if (!item)
-    return new BerthError('not-found', `there is no open item '${wanted}', nor of such a task`, 'berth inbox')
-  const choices = item.question?.choices ?? []
-  const hint =
-    choices.length > 0
-      ? `berth answer ${item.id} '${choices[0]}'`
-      : (item.actions[0]?.command ?? 'berth inbox')
-  return new BerthError('usage', `the answer to '${item.id}' is missing`, hint)
+  // The loop knows what it may have been, and says so.
+  if (!item) return ''
+  const { question, reason, actions } = item
+  const choices = question ? question.choices : actions.map(({ key }) => key)
+  const list = choices.length === 0 ? '' : `; one of '${choices.join("', '")}'`
+  const asks = visible(question?.text ?? reason)
+  if (io.question && !options.json) {
+    const typed = (await io.question(`${asks}${list ? ` [${choices.join('/')}]` : ''} `)).trim()
+    if (typed !== '') return typed
+  }
+  throw new BerthError('usage', `the answer to '${item.id}' is missing: ${asks}${list}`, 'berth inbox')
 }

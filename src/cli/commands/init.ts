@@ -35,6 +35,9 @@ export const init: Command = async (io, { options }) => {
   io.print.out(`wrote '${visible(file)}'`)
   io.print.note(`target '${target.branch}' (${target.rule}), engines: ${engines.join(', ') || 'none found'}`)
   for (const notice of found.notices) io.print.note(`note: ${notice}`)
+  io.print.note(
+    `note: the berth.toml committed on '${target.branch}' counts; while there is none, this file does`,
+  )
   io.print.hint(engines.length > 0 ? 'berth run "BRIEF"' : 'berth doctor')
   return 0
 }

@@ -4,6 +4,7 @@ import { type Requests } from '../../core/api.ts'
 import { answerFacts, isMendable, landFacts } from '../../core/action.ts'
 import { rests } from '../../core/exit.ts'
 import { findItems, viewOf } from '../../core/attention.ts'
+import { noItem } from '../../core/noitem.ts'
 import { BerthError } from '../../core/errors.ts'
 import { type Fact } from '../../core/event.ts'
 import { gitCall } from '../../core/shellword.ts'
@@ -230,12 +231,7 @@ export async function answerItem(
   const within = project === undefined ? {} : { project }
   const found = findItems(fleetOf(shell), shell.loop.clock(), { item: params.item, ...within })
   const [item] = found
-  if (item === undefined)
-    throw new BerthError(
-      'not-found',
-      `there is no open item '${params.item}', nor of such a task`,
-      'berth inbox',
-    )
+  if (item === undefined) throw noItem(fleetOf(shell), shell.loop.clock(), { item: params.item, ...within })
   if (found.length > 1) {
     const ids = found.map(({ id }) => `'${id}'`).join(', ')
     throw new BerthError('usage', `'${params.item}' has more than one open item: ${ids}`, 'berth inbox')

@@ -25,7 +25,9 @@ export async function openProject(
   const configured = await configure(repo, { env, root, ...(flags === undefined ? {} : { flags }) })
   const known = fleetOf(shell).projects.has(repo.id)
   const used = configured.policy.root === root
-  return { repo, configured, notices: notice !== undefined && used && !known ? [notice] : [] }
+  const { unread } = configured
+  const notices = [...(notice !== undefined && used && !known ? [notice] : []), ...(unread ? [unread] : [])]
+  return { repo, configured, notices }
 }
 
 /** What about the project is not recorded yet. */

@@ -56,7 +56,7 @@ export async function submit(shell: Shell, params: Params, caller: Caller): Prom
   const mine = plan.filter(each => each.state !== 'already-running')
   const keys = mine.map(({ name }) => keyOf({ project: repo.id, task: name }))
   shell.calls.attend(caller, params.call, keys)
-  return { tasks: plan.map(each => answerOf(each)) }
+  return { tasks: plan.map(each => answerOf(each)), notices: opened.notices }
 }
 
 type Planned = {
@@ -90,7 +90,8 @@ function planOf(
     const name = submission.name ?? same ?? free()
     requireName(name, seen)
     const task = byName.get(name)
-    plan.push({ submission, spec, name, digest, sha256, ...stateOf(shell, task, { digest, call, caller }) })
+    const wanted = { spec, name, digest, sha256 }
+    plan.push({ submission, ...wanted, ...stateOf(shell, task, { ...wanted, call, caller }) })
   }
   requireOrder(plan, [...byName.keys()])
   return plan
@@ -136,21 +137,36 @@ function requireOrder(plan: readonly Planned[], known: string[]): void {
 function stateOf(
   shell: Shell,
   task: Task | undefined,
-  { digest, call, caller }: { digest: string; call: string; caller: Caller },
+  { digest, call, caller, ...wanted }: Wanted & { digest: string; call: string; caller: Caller },
 ): Pick<Planned, 'state' | 'task'> {
   if (!task) return { state: 'submitted' }
   const landed = task.landing?.phase === 'landed'
   if (landed && task.digest === digest) return { state: 'landed', task }
   if (isGone(task)) return { state: 'submitted' }
-  if (task.digest !== digest) {
-    const message = `a task '${task.name}' with another brief is there already; give this one another name`
-    throw new BerthError('name-taken', message, `berth show ${task.name}`)
-  }
+  if (task.digest !== digest) throw nameTaken(task, wanted)
   const mine = task.call === call
   return {
     state: mine ? 'submitted' : shell.calls.isAttended(task.key, caller) ? 'already-running' : 'joined',
     task,
   }
+}
+
+type Wanted = Pick<Planned, 'spec' | 'sha256'>
+
+/** Another task has the name: what is not the same in it, and the way out. */
+function nameTaken(task: Task, { spec, sha256 }: Wanted): BerthError {
+  const keys = [...new Set([...Object.keys(task.spec), ...Object.keys(spec)])] as (keyof TaskSpec)[]
+  const others = keys.filter(
+    key => key !== 'title' && JSON.stringify(task.spec[key]) !== JSON.stringify(spec[key]),
+  )
+  const isSame = task.brief.sha256 === sha256
+  const what = [
+    ...(isSame ? [] : ['brief']),
+    ...others.map(key => key.replace(/Ms$|(?<=label|gate|change)s$/, '')),
+  ]
+  const other = what.length === 0 ? 'other flags' : `another ${what.join(', another ')}`
+  const message = `a task '${task.name}' with ${other} is there already; remove it, or give this one another name`
+  return new BerthError('name-taken', message, `berth ${isSame ? 'rm' : 'show'} ${task.name}`)
 }
 
 function factsOf(
@@ -205,14 +221,18 @@ function limitFacts(shell: Shell, { configured }: Opened, jobs: number | undefin
   return [{ kind: 'limits.set', limits: wanted }]
 }
 
-const answerOf = ({ name, state, task }: Planned): SubmitAnswer['tasks'][number] => ({
-  task: name,
-  state,
-  ...(task === undefined || state === 'submitted'
-    ? {}
-    : { since: new Date(task.submitted.at).toISOString() }),
-  ...(task?.workspace === undefined || state === 'submitted' ? {} : { where: task.workspace.path }),
-})
+function answerOf({ name, state, task }: Planned): SubmitAnswer['tasks'][number] {
+  if (task === undefined || state === 'submitted') return { task: name, state }
+  // The workspace of what has landed is gone.
+  const isLanded = state === 'landed'
+  const since = isLanded ? (task.landing?.since ?? task.submitted) : task.submitted
+  return {
+    task: name,
+    state,
+    since: new Date(since.at).toISOString(),
+    ...(task.workspace === undefined || isLanded ? {} : { where: task.workspace.path }),
+  }
+}
 
 const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex')
 

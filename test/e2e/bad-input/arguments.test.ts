@@ -21,7 +21,11 @@ const typed: [string, string[], Refusal][] = [
   [
     'an unknown flag',
     ['run', '--engien', 'claude', 'x'],
-    { error: 'unknown-flag', message: "unknown flag '--engien' of 'berth run'", hint: 'berth run --engine' },
+    {
+      error: 'unknown-flag',
+      message: "unknown flag '--engien' of 'berth run'",
+      hint: 'berth run --engine claude x',
+    },
   ],
   [
     'an unknown flag of a reading verb',
@@ -58,12 +62,12 @@ const typed: [string, string[], Refusal][] = [
   [
     'a name with a space',
     ['run', '--name', 'Fix It', '--command', 'true', 'x'],
-    { error: 'bad-name', message: noName('Fix It', shape), hint: 'berth run --name fix-it "BRIEF"' },
+    { error: 'bad-name', message: noName('Fix It', shape), hint: 'berth run --name fix-it --command true x' },
   ],
   [
     'a name that leads out of the folder',
     ['run', '--name', '../up', '--command', 'true', 'x'],
-    { error: 'bad-name', message: noName('../up', shape), hint: 'berth run --name up "BRIEF"' },
+    { error: 'bad-name', message: noName('../up', shape), hint: 'berth run --name up --command true x' },
   ],
   [
     'a name that Windows keeps for a device',
@@ -71,7 +75,7 @@ const typed: [string, string[], Refusal][] = [
     {
       error: 'bad-name',
       message: noName('con', 'Windows reserves this name for a device'),
-      hint: 'berth run --name task-con "BRIEF"',
+      hint: 'berth run --name task-con --command true x',
     },
   ],
   [
@@ -80,7 +84,7 @@ const typed: [string, string[], Refusal][] = [
     {
       error: 'bad-name',
       message: noName('fix.lock', "'..', a dot at the end and '.lock' at the end are not allowed"),
-      hint: 'berth run --name fix-lock "BRIEF"',
+      hint: 'berth run --name fix-lock --command true x',
     },
   ],
   [
@@ -89,7 +93,7 @@ const typed: [string, string[], Refusal][] = [
     {
       error: 'bad-name',
       message: noName(long, 'use at most 48 characters'),
-      hint: `berth run --name ${long.slice(1)} "BRIEF"`,
+      hint: `berth run --name ${long.slice(1)} --command true x`,
     },
   ],
   [
@@ -127,7 +131,7 @@ const typed: [string, string[], Refusal][] = [
   [
     'an empty brief',
     ['run', '--command', 'true', ' \n'],
-    { error: 'empty-brief', message: 'the brief is empty', hint: 'berth run "what is to be done"' },
+    { error: 'empty-brief', message: 'the brief is empty', hint: 'berth run --help' },
   ],
 ]
 
@@ -162,7 +166,8 @@ test('a refused task takes the others of its call with it, and what was there be
   const told = await world.json(['ls', '--all', '--repo', repo])
   await expectRefusal(world, ['run', '--name', 'a', '--command', 'true', '--repo', repo, 'another brief'], {
     error: 'name-taken',
-    message: "a task 'a' with another brief is there already; give this one another name",
+    message:
+      "a task 'a' with another brief, another command is there already; remove it, or give this one another name",
     hint: `berth show a --repo ${repo}`,
   })
   const file = world.write(join(world.dir, 'two.md'), '## b: t\n\nx\n\n## a: t\n\ny\n')
