@@ -307,7 +307,8 @@ export type Requests = {
   }
   purge: {
     params: { repo: string; yes: boolean }
-    answer: { would: string[]; removed: string[]; kept: { what: string; reason: string }[] }
+    /** `stays`: what no purge removes. */
+    answer: { would: string[]; removed: string[]; kept: { what: string; reason: string }[]; stays: string[] }
   }
   ask: {
     params: { run: string; token: string; question: string; choices: string[]; timeoutMs?: number }

@@ -14,7 +14,6 @@ import {
 } from './api.ts'
 import { type ItemKind } from './event.ts'
 import { holder, loss, names, time } from './schema-parts.ts'
-import { settingsShape } from './settings.ts'
 
 const itemKinds = [
   'decide',
@@ -326,6 +325,7 @@ export const shapes = {
     would: names,
     removed: names,
     kept: z.array(z.object({ what: z.string(), reason: z.string() })),
+    stays: names.describe('What no purge removes.'),
   }).meta({ description: '`purge --json`' }),
   demo: document({
     folder: z.string().nullable().describe('Where it is left, with --keep.'),
@@ -375,9 +375,4 @@ export type ShapeName = keyof typeof shapes
 /** The JSON Schema (2020-12) of one shape, as it is published. */
 export function schemaOf(name: ShapeName): object {
   return z.toJSONSchema(shapes[name], { io: 'output' })
-}
-
-/** The JSON Schema of `berth.toml`, for editors. */
-export function settingsSchema(): object {
-  return z.toJSONSchema(settingsShape, { io: 'input' })
 }

@@ -160,7 +160,7 @@ const both = {
 }
 
 /** `berth.toml` of a repository. */
-export const settingsShape = z.strictObject(both)
+const settingsShape = z.strictObject(both)
 
 /** The user's own configuration: the same, and what only the user may say. */
 export const userShape = z.strictObject({
@@ -171,6 +171,9 @@ export const userShape = z.strictObject({
 })
 
 export type Settings = z.infer<typeof settingsShape>
+
+/** The JSON Schema of `berth.toml`, for editors. */
+export const settingsSchema = (): object => z.toJSONSchema(settingsShape, { io: 'input' })
 export type UserSettings = z.infer<typeof userShape>
 
 /** `line` counts from 1. */

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { rmSync } from 'node:fs'
+import { rmdirSync, rmSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { contract } from '../core/api.ts'
@@ -243,8 +243,18 @@ async function endAll(
   shell.looks.close()
   shell.spares.close()
   await server.close()
+  leaveRuntimeFolder(shell)
   store.close()
   lock.release()
+}
+
+/** Its folder in the runtime folder goes if nothing is in it: what still runs, or is kept, has something there. */
+function leaveRuntimeFolder({ socketDir }: Shell): void {
+  try {
+    rmdirSync(socketDir)
+  } catch {
+    // Something is in it, or it is a name of Windows' own.
+  }
 }
 
 const liveTasksOf = (shell: Shell): Task[] =>

@@ -1,12 +1,14 @@
 // The demo's throw-away world: a repository, eight scripted agents, their task file, and the proof at the end.
 
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { type TaskView } from '../core/api.ts'
 import { type Event } from '../core/event.ts'
 import { type Environment, type Git, gitEnvironment, ok } from '../git/git.ts'
 import { platform } from '../platform/platform.ts'
+import { readIfThere } from '../store/files.ts'
+import { releaseAllPorts } from '../workspace/ports.ts'
 import { agentScript, checkScript, gateLine, taskFile } from './demoscript.ts'
 
 export type Demo = {
@@ -80,9 +82,7 @@ export async function proveNothingLeft(
   demo: Demo,
   seen: Seen,
 ): Promise<{ lines: string[]; broken: string[] }> {
-  const { stateId } = JSON.parse(readFileSync(join(demo.dir, 'state', 'id.json'), 'utf8')) as {
-    stateId: string
-  }
+  const stateId = stateIdOf(demo)
   const runs = seen.events.flatMap(event => (event.kind === 'run.claimed' ? [event.run] : []))
   const alive = runs.flatMap(run => platform.processesOf({ marker: `${stateId}:${run}` }))
   const orphans = readFileSync(join(demo.dir, 'agents', 'orphans'), 'utf8')
@@ -118,9 +118,28 @@ export async function proveNothingLeft(
   }
 }
 
-/** Removes the whole throw-away folder. */
-export const removeDemo = (demo: Demo): void =>
-  rmSync(demo.dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+/**
+ * Removes the whole throw-away folder, and what its Berth has in the runtime folder, which all Berths share. Gives what
+ * is still there.
+ */
+export async function removeDemo(demo: Demo): Promise<string[]> {
+  const stateId = stateIdOf(demo)
+  removeAll(demo.dir)
+  if (stateId === undefined || platform.name === 'windows') return [demo.dir].filter(existsSync)
+  const folder = dirname(platform.socketPath(platform.runtimeDir(demo.env), stateId, 'daemon'))
+  await releaseAllPorts({ stateId, runtimeDir: folder })
+  removeAll(folder)
+  return [demo.dir, folder].filter(existsSync)
+}
+
+const removeAll = (path: string): void =>
+  rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+
+/** Undefined before its first Berth, and after its end. */
+function stateIdOf({ dir }: Demo): string | undefined {
+  const text = readIfThere(join(dir, 'state', 'id.json'))?.toString('utf8')
+  return text === undefined ? undefined : (JSON.parse(text) as { stateId: string }).stateId
+}
 
 const settings = (node: string, agent: string): string =>
   [

@@ -37,6 +37,9 @@ export function statePaths(dir: string) {
     private: inside('private'),
     brief: (project: ProjectId, task: TaskName, sha256: string) =>
       inside('private', 'briefs', project, task, `${sha256}.md`),
+    /** What one run was told: the brief, and what its engine is told besides. */
+    prompt: (project: ProjectId, task: TaskName, run: RunId) =>
+      inside('private', 'prompts', project, task, `${run}.md`),
     archive: (project: ProjectId, task: TaskName, saved: string) =>
       inside('private', 'archives', project, task, `${saved}.tar`),
     runs: inside('runs'),

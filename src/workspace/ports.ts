@@ -1,6 +1,6 @@
 // Blocks of ports, one per workspace: stable, never two alike on this machine, none that somebody listens on.
 
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, rmdir, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { BerthError } from '../core/errors.ts'
@@ -33,7 +33,7 @@ export async function leasePorts(
   const kept = request.before[0]
   if (kept !== undefined && take(dir, kept, { owner, path: request.path, madeAt: site.now() }))
     return request.before
-  const own = await leasedBy(dir, owner)
+  const own = await leasedBy(dir, each => each === owner)
   const start = Number.parseInt(digest(request.path, 8), 16) % blocks
   const candidates = [
     ...own,
@@ -60,7 +60,15 @@ export async function releasePorts(
 ): Promise<void> {
   const dir = leaseDir(site)
   const owner = ownerOf(site, task)
-  for (const base of await leasedBy(dir, owner)) giveBack(dir, base, owner)
+  for (const base of await leasedBy(dir, each => each === owner)) giveBack(dir, base, owner)
+}
+
+/** Gives back all that a state directory leased, and the folder of leases where nobody has any. */
+export async function releaseAllPorts(site: Pick<Site, 'stateId' | 'runtimeDir'>): Promise<void> {
+  const dir = leaseDir(site)
+  for (const base of await leasedBy(dir, each => each.startsWith(`${site.stateId}/`)))
+    removeIfThere(leaseFile(dir, base))
+  await rmdir(dir).catch(() => undefined)
 }
 
 /** Those of `ports` that somebody listens on. */
@@ -98,7 +106,7 @@ function giveBack(dir: string, base: number, owner: string): void {
   if (readLease(dir, base)?.owner === owner) removeIfThere(leaseFile(dir, base))
 }
 
-async function leasedBy(dir: string, owner: string): Promise<number[]> {
+async function leasedBy(dir: string, isOwner: (owner: string) => boolean): Promise<number[]> {
   const names = await readdir(dir).catch((error: { code?: string }) => {
     if (error.code === 'ENOENT') return []
     throw error
@@ -106,7 +114,10 @@ async function leasedBy(dir: string, owner: string): Promise<number[]> {
   return names
     .flatMap(name => /^(\d+)\.json$/.exec(name)?.[1] ?? [])
     .map(Number)
-    .filter(base => readLease(dir, base)?.owner === owner)
+    .filter(base => {
+      const lease = readLease(dir, base)
+      return lease !== undefined && isOwner(lease.owner)
+    })
 }
 
 function readLease(dir: string, base: number): Lease | undefined {

@@ -38,8 +38,8 @@ export type PurgeOptions = {
   yes: boolean
   /** Short name; empty keeps every branch. */
   target?: string
-  /** Folders of what was said and recorded in runs, by task. */
-  outputs?: { task: TaskName; dirs: string[] }[]
+  /** Folders of what was told, said and recorded in runs, setup and gates, by task. */
+  records?: { task: TaskName; dirs: string[] }[]
 }
 
 /**
@@ -73,7 +73,7 @@ export async function purge(
   await purgeTrash(work, new Set(records.map(({ task }) => task)))
   await purgeBranches(work, new Set(records.map(({ branch }) => branch)))
   await purgeRefs(work)
-  await purgeOutputs(work, options.outputs ?? [])
+  await purgeRecords(work, options.records ?? [])
   await purgeState(work)
   return answer
 }
@@ -309,21 +309,23 @@ async function whySavedStays({ site, branches }: Work, ref: string): Promise<str
   return only.out.toString('utf8').trim() === '0' ? undefined : heldWork(ref)
 }
 
-/** Output, exit records and transcripts; of tasks that are kept they stay. */
-async function purgeOutputs(work: Work, outputs: { task: TaskName; dirs: string[] }[]): Promise<void> {
+/** Briefs, prompts, output, exit records and transcripts; of tasks that are kept they stay. */
+async function purgeRecords(work: Work, records: { task: TaskName; dirs: string[] }[]): Promise<void> {
   const { state } = work.site
-  const dirs = outputs.filter(({ task }) => !work.stays.has(task)).flatMap(each => each.dirs)
+  const dirs = records.filter(({ task }) => !work.stays.has(task)).flatMap(each => each.dirs)
   const there: string[] = []
   for (const dir of new Set(dirs)) if (await lstat(dir).catch(() => undefined)) there.push(dir)
   if (there.length === 0) return
   const remove = async (): Promise<string | undefined> => {
     for (const dir of there) {
-      const gone = await removeTree(dir, limits(state.runs))
+      const gone = await removeTree(dir, limits(state.dir))
       if (gone.is === 'left') return leftSentence(gone)
     }
     return undefined
   }
-  await each(work, `output of runs, setup and gates (${count(there.length, 'folder')})`, { remove })
+  await each(work, `briefs, prompts and output of runs, setup and gates (${count(there.length, 'folder')})`, {
+    remove,
+  })
 }
 
 const limits = (under: string) => ({
@@ -339,14 +341,15 @@ async function purgeState(work: Work): Promise<void> {
   const { state, project } = site
   const keepsSaved = answer.kept.some(({ what }) => /^(ref|saved work) /.test(what))
   const keepsTasks = work.stays.size > 0
+  const shared = [
+    dirname(state.home(project, 'any')),
+    dirname(dirname(state.brief(project, 'any', ''))),
+    dirname(dirname(state.prompt(project, 'any', ''))),
+    dirname(ledgerOf(site, 'any')),
+  ]
+  const ofIntegration = [state.home(project, integrationTask), ledgerOf(site, integrationTask)]
   const places = [
-    ...(keepsTasks
-      ? []
-      : [
-          dirname(state.home(project, 'any')),
-          dirname(dirname(state.brief(project, 'any', ''))),
-          dirname(ledgerOf(site, 'any')),
-        ]),
+    ...(keepsTasks ? ofIntegration : shared),
     ...(keepsSaved ? [] : [join(state.private, 'archives', project)]),
     integrationRecord(site),
   ]

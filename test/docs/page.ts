@@ -6,7 +6,8 @@ import { buildProgram } from '../../src/cli/program.ts'
 import { reasonCodes } from '../../src/core/api.ts'
 import { exitCodes } from '../../src/core/errors.ts'
 import { forms } from '../../src/core/fields.ts'
-import { shapes, settingsSchema } from '../../src/core/schema.ts'
+import { shapes } from '../../src/core/schema.ts'
+import { settingsSchema } from '../../src/core/settings.ts'
 
 const row = (cells: string[]): string => `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
 const table = (head: string[], rows: string[][]): string =>

@@ -277,7 +277,7 @@ test(
 )
 
 test(
-  'after a kill of Berth in a gate, and of a supervisor, nothing stays in the runtime folder but its folders',
+  'after a kill of Berth in a gate, and of a supervisor, a purge leaves nothing but the timeline',
   async () => {
     const world = makeWorld()
     const cut = join(world.dir, 'cut')
@@ -294,10 +294,17 @@ test(
     await until('the landing', async () => (await world.task(repo, 'a')).status === 'landed')
     expect(await world.berth(['rm', 'a', '--wait'], { cwd: repo })).toMatchObject({ code: 0 })
     expect(await world.berth(['purge', '--yes'], { cwd: repo })).toMatchObject({ code: 0 })
+    expect(await world.berth(['purge'], { cwd: repo })).toMatchObject({
+      out: "would leave the timeline, with the facts of 1 task, which 'berth log' shows\n",
+    })
     expect(await world.berth(['daemon', 'stop'])).toMatchObject({ code: 0 })
-    const left = readdirSync(join(world.dir, 'rt'), { recursive: true, withFileTypes: true })
-    const names = left.map(({ name }) => name.replace(/^berth-[0-9a-f]{8}$/, 'berth-ID'))
-    expect(names.toSorted()).toEqual(['berth-ID', 'berth-ports'])
+    const files = (dir: string) => readdirSync(dir, { recursive: true }).map(String)
+    expect(files(join(world.dir, 'rt'))).toEqual(['berth-ports'])
+    expect(files(join(world.state, 'runs'))).toEqual([])
+    const own = ['id.json', 'token-key']
+    expect(
+      files(join(world.state, 'private')).filter(name => name.includes('/') || own.includes(name)),
+    ).toEqual(own)
   },
   limit,
 )

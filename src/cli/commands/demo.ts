@@ -34,7 +34,7 @@ export const demo: Command<{ keep?: boolean; dir?: string }> = async (io, { opti
     return broken.length === 0 ? 0 : 1
   } finally {
     await stop()
-    if (options.keep !== true) removeDemo(made)
+    if (options.keep !== true) await removeDemo(made)
   }
 }
 
@@ -74,15 +74,18 @@ async function show({ there, made, code, keep, stop }: Ended): Promise<Shown> {
   print.out('\n# nothing left behind\n')
   await stop()
   const second = await proveNothingLeft(made, seen)
-  const broken = [...first.broken, ...second.broken]
-  const proofs = [...second.lines, ...first.lines]
+  const left = keep ? [] : await removeDemo(made)
+  const broken = [...first.broken, ...second.broken, ...left.map(path => `'${path}' is still there`)]
+  const proofs = [...second.lines, ...first.lines, ...(keep ? [] : [removed])]
   for (const line of proofs) print.out(line)
   // The conflict is a failed task: of such a fleet `berth run` exits with 1.
   if (code !== 1) broken.push(`'berth run' ended with ${code}, not 1`)
-  if (!keep) print.note("the folder is removed: 'berth demo --keep' leaves it to look at")
   for (const line of broken) print.note(`not as promised: ${line}`)
   return { tasks: seen.tasks, proofs, broken }
 }
+
+const removed =
+  "its folder, its sockets and its claims of ports are removed: 'berth demo --keep' leaves them to look at"
 
 async function look(there: Io, { repo }: Demo): Promise<Seen> {
   const { openHistory } = await import('../../daemon/history.ts')

@@ -9,8 +9,8 @@ export const purge: Command<{ yes?: boolean }> = async (io, { options }) => {
   const { isRecorded } = await import('../../daemon/history.ts')
   const answer = (await isRecorded(repo, io.env, io.now))
     ? await withClient(io, { need: 'write' }, client => client.call('purge', { repo, yes }))
-    : { would: [], removed: [], kept: [] }
-  const { would, removed, kept } = answer
+    : { would: [], removed: [], kept: [], stays: [] }
+  const { would, removed, kept, stays } = answer
   const exit = yes && kept.length > 0 ? 3 : 0
   if (options.json) {
     io.print.json({ berth: 1, ...answer })
@@ -20,8 +20,9 @@ export const purge: Command<{ yes?: boolean }> = async (io, { options }) => {
   for (const what of yes ? [] : would) io.print.out(`would remove ${visible(what)}`)
   for (const { what, reason } of kept)
     io.print.out(`${yes ? 'kept' : 'would keep'} ${visible(what)}: ${visible(reason)}`)
+  for (const what of stays) io.print.out(`${yes ? 'left' : 'would leave'} ${what}`)
   if (!yes && would.length > 0) io.print.hint('berth purge --yes')
-  if (removed.length + would.length + kept.length === 0)
+  if (removed.length + would.length + kept.length + stays.length === 0)
     io.print.out('Berth has made nothing for this repository')
   return exit
 }

@@ -104,8 +104,8 @@ function promptText({ task, run }: Ground): string {
 }
 
 function writePrompt(shell: Shell, task: Task, run: Run, prompt: string): string {
-  const folder = privateDir(join(shell.paths.private, 'prompts', task.project, task.name))
-  const file = join(folder, `${run.id}.md`)
+  const file = shell.paths.prompt(task.project, task.name, run.id)
+  privateDir(dirname(file))
   atomicWrite(file, prompt)
   return file
 }

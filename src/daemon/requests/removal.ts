@@ -7,11 +7,12 @@ import { BerthError } from '../../core/errors.ts'
 import { type Event, type Fact } from '../../core/event.ts'
 import { isBare, isGone, keyOf, liveRun, type Task } from '../../core/task.ts'
 import { sentenceOf } from '../../core/sentence.ts'
-import { failedWhile, list } from '../../core/words.ts'
+import { count, failedWhile, list } from '../../core/words.ts'
 import { listArchive } from '../../git/archive.ts'
 import { inDirectory } from '../../git/git.ts'
 import { restoreSaved } from '../../git/restore.ts'
 import { removeSaved } from '../../git/saved.ts'
+import { integrationTask } from '../../workspace/mergespace.ts'
 import { purge } from '../../workspace/purge.ts'
 import { reconcile } from '../../workspace/reconcile.ts'
 import { outputOf, type Site } from '../../workspace/site.ts'
@@ -257,7 +258,7 @@ export async function purgeProject(
   { repo, yes }: Requests['purge']['params'],
 ): Promise<Requests['purge']['answer']> {
   const project = await knownProject(shell, repo)
-  if (!project.policy) return { would: [], removed: [], kept: [] }
+  if (!project.policy) return { would: [], removed: [], kept: [], stays: [] }
   const site = await projectSite(shell, project, project.policy, shell.env)
   const tasks = [...fleetOf(shell).tasks.values()].filter(task => task.project === project.id)
   const records = tasks
@@ -270,17 +271,31 @@ export async function purgeProject(
     signal: shell.ended,
     onFact: async (fact: Parameters<Shell['loop']['record']>[0][number]) => void shell.loop.record([fact]),
   }
-  return purge(site, records, { yes, outputs: outputsOf(shell, site) }, voice)
+  const found = await purge(site, records, { yes, records: recordsOf(shell, site) }, voice)
+  const facts = count(tasks.length, 'task')
+  return {
+    ...found,
+    stays: tasks.length === 0 ? [] : [`the timeline, with the facts of ${facts}, which 'berth log' shows`],
+  }
 }
 
-/** Of every run there ever was, and of setup commands and gates. */
-function outputsOf(shell: Shell, site: Site): { task: string; dirs: string[] }[] {
+/** Of every run there ever was, and of setup commands and gates, the integration workspace's too. */
+function recordsOf(shell: Shell, site: Site): { task: string; dirs: string[] }[] {
   const { runs, tasks } = fleetOf(shell)
-  const ofRuns = [...runs].map(([run, { key, task }]) => ({ key, task, dirs: [shell.paths.run(run)] }))
-  const ofTasks = [...tasks.values()].map(({ key, name }) => ({
-    key,
-    task: name,
-    dirs: [dirname(outputOf(site, name, 'any'))],
-  }))
-  return [...ofRuns, ...ofTasks].filter(({ key, task }) => key === keyOf({ project: site.project, task }))
+  const { paths } = shell
+  const { project } = site
+  const own = (key: string, task: string): boolean => key === keyOf({ project, task })
+  const ofRuns = [...runs].filter(([, { key, task }]) => own(key, task))
+  const names = [...tasks.values()].flatMap(({ key, name }) => (own(key, name) ? [name] : []))
+  return [
+    ...ofRuns.map(([run, { task }]) => ({ task, dirs: [paths.run(run)] })),
+    ...[...names, integrationTask].map(task => ({
+      task,
+      dirs: [
+        outputOf(site, task, 'any'),
+        paths.brief(project, task, ''),
+        paths.prompt(project, task, ''),
+      ].map(file => dirname(file)),
+    })),
+  ]
 }
