@@ -160,7 +160,7 @@ function reading(add: Add): void {
     'ls',
     'tasks, with status and the reason for it',
     async () => (await import('./commands/ls.ts')).ls,
-    command => command.option('--all', 'landed and dropped tasks too'),
+    command => command.option('-a, --all', 'landed and dropped tasks too'),
   )
   add(
     'inbox',
@@ -185,7 +185,7 @@ function reading(add: Add): void {
         .option('--since <time>', 'from this time, or this long ago, like 2h')
         .option('--until <time>', 'up to this time')
         .option('--limit <n>', 'the last so many', read.count('--limit'))
-        .option('--follow', 'go on with what is recorded from now')
+        .option('-f, --follow', 'go on with what is recorded from now')
         .option('--format <format>', 'text, md or jsonl'),
   )
   add(

@@ -151,7 +151,12 @@ function taskWays(item: Item, task: Task): Way[] {
         removeWay(task, {}),
       ]
     case 'target':
-      return [landWay(item, task, landLabel(task)), retryWay(task), removeWay(task, {})]
+      // Another attempt would meet the same files in the same checkout.
+      return [
+        landWay(item, task, landLabel(task)),
+        ...(isTargetBusy(task) ? [] : [retryWay(task)]),
+        removeWay(task, {}),
+      ]
     case 'gate':
       return [retryWay(task), landWay(item, task, asItIs), removeWay(task, {})]
     case 'decide':
@@ -179,8 +184,15 @@ const retryWay = (task: Task): Way => ({
 
 const asItIs = 'verify it as it is now, and land it'
 
-const landLabel = ({ landing }: Task): string =>
-  landing === undefined ? 'test it on the target as it is now, and land it' : 'try to land it again'
+const isTargetBusy = ({ landing }: Task): boolean =>
+  landing?.phase === 'failed' && landing.failure.is === 'target-busy'
+
+function landLabel(task: Task): string {
+  if (task.landing === undefined) return 'test it on the target as it is now, and land it'
+  return isTargetBusy(task)
+    ? 'commit or stash in that checkout what is in the way, then land it'
+    : 'try to land it again'
+}
 
 const landWay = ({ subject }: Item, task: Task, label: string): Way => ({
   key: 'land',

@@ -2,6 +2,7 @@
 
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { count as counted } from '../core/words.ts'
 import { type Git, git, inDirectory, reasonOf } from './git.ts'
 import { gitDirOf, operationIn } from './gitdir.ts'
 import { knownMap, sortIgnored } from './ignored.ts'
@@ -41,7 +42,7 @@ export async function lookIntoSubmodule(
   if (tracked.is === 'unknown') return tracked
   if (commits.code !== 0) return { is: 'unknown', reason: reasonOf(commits) }
   const count = commits.out.toString('utf8').split('\n').filter(Boolean).length
-  if (count > 0) return { is: 'loss', what: `${count} commits that its remote does not have` }
+  if (count > 0) return { is: 'loss', what: `${counted(count, 'commit')} that its remote does not have` }
   if (operation !== null) return { is: 'loss', what: `a ${operation} in progress` }
   const edited = status.changed.filter(entry => entry.submodule === 'N...' || entry.submodule[1] === 'C')
   if (edited.length > 0) return { is: 'loss', what: `${edited.length} changed files` }

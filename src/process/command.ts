@@ -1,6 +1,7 @@
 // Runs one setup command or gate to its end, and everything that it started.
 
 import { closeSync, existsSync, openSync, writeSync } from 'node:fs'
+import { constants } from 'node:os'
 import { makeRedactor, redactText } from '../core/redact.ts'
 import { type Identity, type TreeQuery, platform } from '../platform/platform.ts'
 import { spawnLeader } from './spawn.ts'
@@ -90,7 +91,7 @@ export async function runCommand(input: CommandInput): Promise<CommandResult> {
   await Promise.race([closed, new Promise(resolve => setTimeout(resolve, drainMs).unref())])
   child.stdout?.destroy()
   child.stderr?.destroy()
-  const exit = { code: child.exitCode, signal: child.signalCode }
+  const exit = exitOf(child, input)
   const { tail, reason } = sink.end()
   const names = left.map(({ pid, command }) => ({ pid, command: redactText(command, input.secrets) }))
   return {
@@ -100,16 +101,24 @@ export async function runCommand(input: CommandInput): Promise<CommandResult> {
     tail,
     missing: false,
     left: names,
-    ended: after + strays - (ending.timedOut || ending.cancelled ? 1 : 0),
+    ended: after + strays - (ending.timedOut || ending.cancelled ? ownProcesses(input) : 0),
     ...(reason === undefined ? {} : { reason }),
   }
 }
 
+/**
+ * Stands between this process and the command, which would end all of Berth with a `kill $PPID`, and again whenever it
+ * is gone on with. Two commands, so that no shell replaces itself by the first.
+ */
+const between = '"$0" "$@"; exit $?'
+const hasBetween = platform.name === 'posix'
+
 async function start(input: CommandInput): Promise<ChildProcess | Error> {
   const { command, cwd, env } = input
   const shell = 'shell' in command ? platform.shell(command.shell) : undefined
-  const [file, args] =
+  const own: [string, string[]] =
     'file' in command ? [command.file, command.args] : [shell?.file ?? '', shell?.args ?? []]
+  const [file, args] = shell && hasBetween ? [own[0], ['-c', between, own[0], ...own[1]]] : own
   try {
     const child = spawnLeader(file, args, { cwd, env, verbatim: shell?.verbatim ?? false })
     const failed =
@@ -121,6 +130,16 @@ async function start(input: CommandInput): Promise<ChildProcess | Error> {
     return error as Error
   }
 }
+
+/** A shell tells the end of its child by a signal with 128 and the signal's number. */
+function exitOf({ exitCode: code, signalCode: signal }: ChildProcess, { command }: CommandInput) {
+  const told = 'shell' in command && hasBetween && code !== null && code > 128
+  const name = told && Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0]
+  return name ? { code: null, signal: name } : { code, signal }
+}
+
+/** What a command consists of that has started nothing itself. */
+const ownProcesses = ({ command }: CommandInput): number => ('shell' in command && hasBetween ? 2 : 1)
 
 /** The system says ENOENT for a missing folder too. */
 function refusal(error: Error & { code?: string }, { cwd, secrets }: CommandInput) {

@@ -2,6 +2,7 @@
 
 import { type Fact, type TaskName } from '../core/event.ts'
 import { gitCall } from '../core/shellword.ts'
+import { count } from '../core/words.ts'
 import { findTarget, resolveBase } from '../git/target.ts'
 import { type Site } from './site.ts'
 import { mergeCommits } from './mergespace.ts'
@@ -56,7 +57,7 @@ export async function findBase(site: Site, task: TaskName, start: Start, signal:
   if (base.is === 'diverged') {
     const { ahead, behind, local, remote: there } = base
     const detail =
-      `'${branch}' and its remote branch have diverged: ${ahead} commits only here (${local.slice(0, 12)}), ` +
+      `'${branch}' and its remote branch have diverged: ${count(ahead, 'commit')} only here (${local.slice(0, 12)}), ` +
       `${behind} only there (${there.slice(0, 12)})`
     return { is: 'none', facts: [{ kind: 'task.held', ...of, reason: 'diverged', detail }] }
   }

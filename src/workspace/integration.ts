@@ -3,6 +3,7 @@
 import picomatch from 'picomatch'
 import { type Fact, type RunId, type TaskName } from '../core/event.ts'
 import { type Landing } from '../core/outcome.ts'
+import { count } from '../core/words.ts'
 import { tipOf } from '../git/branch.ts'
 import { git, type Git, ok } from '../git/git.ts'
 import { mergeInto, moveTarget } from '../git/integrate.ts'
@@ -160,7 +161,7 @@ async function tipsOf(input: LandingInput, voice: Voice): Promise<Tips> {
   if (base.is === 'unknown') return no(base.reason)
   if (base.is === 'diverged')
     return no(
-      `'${target}' and its remote branch have diverged: ${base.ahead} commits here, ${base.behind} there`,
+      `'${target}' and its remote branch have diverged: ${count(base.ahead, 'commit')} here, ${base.behind} there`,
     )
   if (base.is === 'missing')
     return { is: 'failed', failure: { is: 'target-rewritten', was: lastTip ?? '', tip: '', left: [] } }

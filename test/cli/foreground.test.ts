@@ -40,7 +40,9 @@ test('on a terminal consent is asked once, and not again for the same commands',
   const no = await answering(world, args, 'n')
   expect(no.code).toBe(2)
   expect(no.seen).toContain('  setup: touch .ready\r\n')
-  expect(no.seen).toContain(`hint: berth run --command 'echo x > x.txt' --repo ${repo} x --trust\r\n`)
+  expect(no.seen).toContain(
+    `berth: you did not agree: nothing was started\r\nhint: berth config --repo ${repo}\r\n`,
+  )
   expect((await answering(world, args, 'y')).code).toBe(0)
   expect(await world.berth(['run', '--command', 'echo y > y.txt', '--repo', repo, 'y'])).toMatchObject({
     code: 0,

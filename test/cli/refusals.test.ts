@@ -25,7 +25,7 @@ const wrong: { [verb: string]: [string[], ErrorCode] } = {
   pause: [['now'], 'usage'],
   resume: [['nobody'], 'not-found'],
   land: [['nobody'], 'not-found'],
-  rm: [['a', '--save', '--discard'], 'usage'],
+  rm: [['--all', '--save', '--discard'], 'usage'],
   saved: [['rm'], 'usage'],
   restore: [['nothing'], 'not-found'],
   reconcile: [nowhere, 'not-a-repository'],

@@ -249,7 +249,7 @@ test.each<[Landing, string, string[], string[]]>([
     { is: 'target-busy', paths: ['a.ts'], reason: 'files are in the way' },
     'target:one',
     ['ready', 'target-busy'],
-    ['land', 'retry', 'rm'],
+    ['land', 'rm'],
   ],
   [
     { is: 'target-rewritten', was: 'm0', tip: 'm9', left: ['c8'] },

@@ -29,7 +29,7 @@ test('a repository that an agent left inside its worktree is a decision, not wor
   const [item] = await world.items(repo)
   expect(item).toMatchObject({ kind: 'decide', evidence: [{ kind: 'nested', text: 'sub/' }] })
   const gone = await world.berth(['rm', 't'], { cwd: repo })
-  expect([gone.code, gone.err]).toEqual([3, expect.stringContaining('nested repositories')])
+  expect([gone.code, gone.err]).toEqual([3, expect.stringContaining('1 nested repository: sub')])
   await world.berth(['resume'], { cwd: repo })
   await world.berth(['answer', item?.id ?? '', 'go-on'], { cwd: repo })
   const ready = await until('the answer to be followed', async () => {

@@ -97,6 +97,15 @@ test('it is cancelled at once, with everything that it started', async () => {
   expect(existsSync(join(place.dir, 'never'))).toBe(false)
 })
 
+test('a command that kills its parent, or is killed, ends by that signal, and alone', async () => {
+  const place = makePlace()
+  const line = 'sleep 300 & echo $! > left; kill -9 $PPID; sleep 300'
+  expect(await runCommand(commandIn(place, line))).toMatchObject({ code: null, signal: 'SIGKILL', left: [] })
+  expect(platform.identity(pidIn(join(place.dir, 'left')))).toBeUndefined()
+  expect(await runCommand(commandIn(place, 'kill $$'))).toMatchObject({ code: null, signal: 'SIGTERM' })
+  expect(await runCommand(commandIn(place, 'exit 255'))).toMatchObject({ code: 255, signal: null })
+})
+
 test('a missing program and a missing folder are told apart', async () => {
   const place = makePlace()
   const program = { command: { file: 'no-such-program', args: [] } }

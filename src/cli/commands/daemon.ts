@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type DaemonStatus } from '../../core/api.ts'
 import { BerthError, exitCodeOf } from '../../core/errors.ts'
 import { age } from '../../core/quantity.ts'
+import { count } from '../../core/words.ts'
 import { type Command, type Io, withClient } from '../io.ts'
 import { ask } from '../running.ts'
 import { wordOf } from '../usage.ts'
@@ -62,7 +63,7 @@ async function stop(io: Io, { json, stopRuns }: { json?: boolean; stopRuns?: boo
   if (running) await untilEnded(io, running)
   const alive =
     running && !stopRuns && running.alive > 0
-      ? `; ${running.alive} ${running.alive === 1 ? 'agent works' : 'agents work'} on without it`
+      ? `; ${count(running.alive, 'agent')} ${running.alive === 1 ? 'works' : 'work'} on without it`
       : ''
   say(
     io,
@@ -99,7 +100,7 @@ function statusWords(
   now: number,
 ): string {
   const first = `the daemon has run for ${age(now - Date.parse(since))} (process ${pid}), version ${version}`
-  return `${first}\n${admissions[paused ? 'paused' : admission]}; ${tasks} tasks, ${alive} agents at work`
+  return `${first}\n${admissions[paused ? 'paused' : admission]}; ${count(tasks, 'task')}, ${count(alive, 'agent')} alive`
 }
 
 const admissions = {

@@ -42,6 +42,7 @@ function printTasks(io: Io, tasks: TaskView[]): void {
     visible(reasonOf(task, io.now())),
   ])
   for (const line of table(columns, rows, print.width)) print.out(line)
+  if (tasks.some(({ changes }) => changes.dirty)) print.note('*: not all of it is committed')
   // What is so for several tasks is said once.
   const said = new Map<string, string[]>()
   for (const { task, differences } of tasks)

@@ -31,7 +31,11 @@ test('where Berth was never used there is nothing to compare or to remove, and n
   const repo = world.repository()
   for (const args of [['reconcile'], ['reconcile', '--fix'], ['purge'], ['purge', '--yes']])
     expect(await world.berth(args, { cwd: repo })).toMatchObject({ code: 0, err: '' })
-  expect(await world.json(['reconcile'], { cwd: repo })).toEqual({ berth: 1, differences: [] })
+  expect(await world.json(['reconcile'], { cwd: repo })).toEqual({
+    berth: 1,
+    differences: [],
+    finished: [],
+  })
   expect(existsSync(world.state)).toBe(false)
 })
 

@@ -42,7 +42,7 @@ const readOnly = (state: string) =>
   ({
     error: 'state-read-only',
     message: `cannot write '${state}'`,
-    hint: `ls -ld '${state}'`,
+    hint: `ls -ld ${state}`,
   }) as const
 
 mounting(
@@ -61,7 +61,7 @@ mounting(
       check: 'state',
       state: 'problem',
       text: `cannot write '${world.state}'`,
-      hint: `ls -ld '${world.state}'`,
+      hint: `ls -ld ${world.state}`,
     })
     expect(readdirSync(world.state)).toEqual([])
     release()

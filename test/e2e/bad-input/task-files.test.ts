@@ -169,7 +169,7 @@ test('a task file that is not there is named', async () => {
   await expectRefusal(
     world,
     ['run', '-f', 'none.md'],
-    { error: 'not-found', message: "there is no task file 'none.md'", hint: 'berth run -f FILE' },
+    { error: 'not-found', message: "there is no task file 'none.md'", hint: `ls ${repo}` },
     { cwd: repo },
   )
   await expectNothingMade(world, repo, world.state)
