@@ -75,13 +75,14 @@ function ofBriefs(io: Io, briefs: string[]): TaskFile {
   return { is: 'tasks', defaults: {}, tasks, notices: [] }
 }
 
-/** No path that names anything is longer. */
-const pathMax = 4096
-
-const isFile = (path: string): boolean =>
-  path.length <= pathMax &&
-  !path.includes('\0') &&
-  (statSync(path, { throwIfNoEntry: false })?.isFile() ?? false)
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    // Nothing is there, or nothing can be: most briefs are too long for the name of a file.
+    return false
+  }
+}
 
 /** `-f` was forgotten, most likely. */
 function fileAsBrief(args: readonly string[], file: string): BerthError {

@@ -37,7 +37,7 @@ test('one that git began elsewhere is named as cut off, with the command after w
   const run = ['run', '--name', 'cut', '--command', 'echo x > x', '--repo', repo, 'go']
   await until('the checkout to be under way', () => existsSync(join(world.dir, 'held')))
   expect(await world.berth(run)).toMatchObject({ code: 1 })
-  const cut = `branch-checked-out: the creation of '${elsewhere}', which has the branch 'berth/cut', was cut off`
+  const cut = `while taking up its branch: the creation of '${elsewhere}', which has the branch 'berth/cut', was cut off`
   expect((await world.task(repo, 'cut')).reason).toMatch(`${cut}, or is under way: it is used by `)
   expect(existsSync(join(repo, '.git/worktrees/wt/locked'))).toBe(true)
 
