@@ -100,7 +100,8 @@ function statusWords(
   now: number,
 ): string {
   const first = `the daemon has run for ${age(now - Date.parse(since))} (process ${pid}), version ${version}`
-  return `${first}\n${admissions[paused ? 'paused' : admission]}; ${count(tasks, 'task')}, ${count(alive, 'agent')} alive`
+  const many = `${count(tasks, 'task')}, ${count(alive, 'agent')} alive`
+  return `${first}\n${admissions[paused ? 'paused' : admission]}; ${many}`
 }
 
 const admissions = {
