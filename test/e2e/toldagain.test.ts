@@ -87,7 +87,9 @@ test('a task that cannot begin for a usage limit says so where it is run, until 
   let told = ''
   second.child.stderr?.on('data', (bytes: Buffer) => (told += bytes.toString()))
   await until('the second to say why it waits', () => told.includes('waits: '))
-  expect(told).toMatch(/^two {19}waits: 'command' reached a usage limit; next attempt in \d+[mh]( \([-0-9: ]+ UTC\))?$/m)
+  expect(told).toMatch(
+    /^two {19}waits: 'command' reached a usage limit; next attempt in \d+[mh]( \([-0-9: ]+ UTC\))?$/m,
+  )
   for (const { child, ended } of [second, first]) {
     child.kill('SIGINT')
     expect((await ended).code).toBe(130)
