@@ -88,7 +88,7 @@ async function baseOf(
 }
 
 async function refOf(repo: Repository, known: string | null): Promise<string | undefined> {
-  const target = await findTarget(repo, { target: known, remote: 'origin' })
+  const target = await findTarget(repo, { target: known })
   return target.is === 'missing' ? undefined : `refs/heads/${target.branch}`
 }
 

@@ -22,7 +22,7 @@ export async function discover(
   folder: string,
   env: { [name: string]: string | undefined },
 ): Promise<Discovered> {
-  const target = await findTarget(repo, { target: null, remote: 'origin' })
+  const target = await findTarget(repo, { target: null })
   if (target.is === 'missing') throw new BerthError('config', target.what, target.hint)
   const found = [node, cargo, go, python].flatMap(look => look(folder) ?? [])
   const made = make(folder)

@@ -53,16 +53,17 @@ const fetchEveryMs = 60_000
 
 /**
  * The branch that tasks land on: configured, else the remote's HEAD as it is known here, else asked of the remote,
- * else the current branch with a notice; never `init.defaultBranch` (docs/safety.md, "Creation").
+ * else the current branch with a notice; never `init.defaultBranch` (docs/safety.md, "Creation"). Without `remote` the
+ * usual one.
  */
 export async function findTarget(
   repo: Repository,
-  policy: { target: string | null; remote: string; timeoutMs?: number; signal?: AbortSignal },
+  policy: { target: string | null; remote?: string; timeoutMs?: number; signal?: AbortSignal },
 ): Promise<FoundTarget> {
-  const { remote } = policy
   const notices: string[] = []
   const found = (branch: string, rule: TargetRule): FoundTarget => ({ is: 'target', branch, rule, notices })
   if (policy.target !== null) return found(policy.target.replace(/^refs\/heads\//, ''), 'config')
+  const remote = policy.remote ?? (await usualRemote(repo))
   const prefix = `refs/remotes/${remote}/`
   const name = (await namedBy(repo, `${prefix}HEAD`)) ?? ''
   if (name.startsWith(prefix)) return found(name.slice(prefix.length), 'remote-head')

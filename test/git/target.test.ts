@@ -37,6 +37,15 @@ function trunk(): string {
   return dir
 }
 
+test('where no remote is named, the only one is asked whatever its name, and of several the origin', async () => {
+  const dir = trunk()
+  world.git(dir, 'remote', 'rename', 'origin', 'upstream')
+  const found = async () => findTarget(await world.open(dir), { target: null })
+  expect(await found()).toEqual({ is: 'target', branch: 'trunk', rule: 'ls-remote', notices: [] })
+  world.git(dir, 'remote', 'add', 'other', world.path('nowhere.git'))
+  expect(await found()).toMatchObject({ branch: 'spike', rule: 'current-branch' })
+})
+
 test('the default branch is asked of the remote when it is not known here, and no name is guessed (case 05)', async () => {
   const dir = trunk()
   expect(await find(dir)).toEqual({ is: 'target', branch: 'trunk', rule: 'ls-remote', notices: [] })
