@@ -1,7 +1,7 @@
 // What git's registry says of the worktrees of a repository.
 
 import { readFile, readdir, realpath } from 'node:fs/promises'
-import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { type Git, git, reasonOf } from './git.ts'
 import { splitNul } from './path.ts'
 
@@ -58,13 +58,17 @@ export async function entryDirOf(at: Git, path: string): Promise<string | undefi
   const names = await readdir(root).catch(() => [])
   const wanted = await resolved(path)
   for (const name of names) {
-    const file = await readFile(join(root, name, 'gitdir'), 'utf8').catch(() => undefined)
-    if (file === undefined) continue
-    const gitFile = file.replace(/\r?\n$/, '')
-    const place = dirname(isAbsolute(gitFile) ? gitFile : resolve(root, name, gitFile))
+    const place = await placeOfEntry(join(root, name))
+    if (place === undefined) continue
     if (place === path || (await resolved(place)) === wanted) return join(root, name)
   }
   return undefined
+}
+
+/** Where an entry says that its worktree lies; undefined where it says nothing. */
+export async function placeOfEntry(entryDir: string): Promise<string | undefined> {
+  const file = await readFile(join(entryDir, 'gitdir'), 'utf8').catch(() => undefined)
+  return file === undefined ? undefined : dirname(resolve(entryDir, file.replace(/\r?\n$/, '')))
 }
 
 /** The real path; of what is not there, the real path of its nearest folder that is, and the rest. */

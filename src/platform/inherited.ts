@@ -5,8 +5,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 const closeOnExec = 0o2000000
 const folder = '/proc/self/fdinfo'
 
-/** Those that a child would get as well; empty where the system does not say (it has no /proc). */
-export function inheritedDescriptors(): number[] {
+let known: readonly number[] | undefined
+
+/** Those that a child would get as well, looked for once; none where the system does not say (it has no /proc). */
+export const inheritedDescriptors = (): readonly number[] => (known ??= findInherited())
+
+function findInherited(): number[] {
   try {
     return readdirSync(folder)
       .map(Number)

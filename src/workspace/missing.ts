@@ -1,12 +1,12 @@
 // A worktree of ours whose directory went by another hand: whether it is gone for good, and forgetting it in git.
 
-import { lstat, readdir, readFile } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { lstat, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type Loss, type TaskName } from '../core/event.ts'
 import { gitCall, shellWord } from '../core/shellword.ts'
 import { list } from '../core/words.ts'
 import { gitDirOf } from '../git/gitdir.ts'
-import { entryDirOf, resolved } from '../git/list.ts'
+import { entryDirOf, placeOfEntry, resolved } from '../git/list.ts'
 import { unregister } from '../git/unregister.ts'
 import { emptyTrash, rootOf, trashFor } from './aside.ts'
 import { commitsOfReflog, keepCommits, lossesOfEntry, type OnFact } from './keep.ts'
@@ -111,8 +111,7 @@ export async function whereMoved(
 async function movedTo(root: string, entryDir: string): Promise<string | undefined> {
   for (const name of await readdir(root).catch(() => [])) {
     const path = join(root, name)
-    const named = await namedIn(join(path, '.git'), /^gitdir: ([^\0]+?)\r?\n?$/)
-    if (named !== undefined && resolve(path, named) === entryDir) return path
+    if ((await gitDirOf(path).catch(() => undefined)) === entryDir) return path
   }
   return undefined
 }
@@ -125,12 +124,8 @@ async function movedByGit(site: Site, task: TaskName, path: string): Promise<str
     if (found.is !== 'marker') continue
     const { stateId, project, task: its, path: made } = found.marker
     if (stateId !== site.stateId || project !== site.project || its !== task || made !== path) continue
-    const file = await namedIn(join(dir, 'gitdir'), /^([^\0]+?)\r?\n?$/)
-    const place = file === undefined ? undefined : dirname(resolve(dir, file))
+    const place = await placeOfEntry(dir)
     if (place !== undefined && (await lstat(place).catch(() => undefined)) !== undefined) return place
   }
   return undefined
 }
-
-const namedIn = async (file: string, shape: RegExp): Promise<string | undefined> =>
-  shape.exec(await readFile(file, 'utf8').catch(() => ''))?.[1]
